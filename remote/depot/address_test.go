@@ -154,6 +154,9 @@ func TestCredentialsComeFromWhereTheyAreForOthers(t *testing.T) {
 		{"half a profile", "partial static credentials", map[string]string{"AWS_SHARED_CREDENTIALS_FILE": file, "AWS_PROFILE": "half"}},
 		{"no such profile", `profile "none"`, map[string]string{"AWS_SHARED_CREDENTIALS_FILE": file, "AWS_PROFILE": "none"}},
 		{"configuration", "OFCONFIG token", map[string]string{"AWS_CONFIG_FILE": config, "AWS_PROFILE": "conf"}},
+		{"default profile", "OFCONFIG token", map[string]string{"AWS_CONFIG_FILE": config, "AWS_DEFAULT_PROFILE": "conf"}},
+		{"no such default profile", `profile "none"`, map[string]string{"AWS_SHARED_CREDENTIALS_FILE": file, "AWS_DEFAULT_PROFILE": "none"}},
+		{"the profile before the default one", "OFCONFIG token", map[string]string{"AWS_CONFIG_FILE": config, "AWS_PROFILE": "conf", "AWS_DEFAULT_PROFILE": "none"}},
 		{"process", "OFPROCESS", map[string]string{"AWS_CONFIG_FILE": config, "AWS_PROFILE": "proc"}},
 		{"a profile that assumes", "no sso_role_name and no credential_process", map[string]string{"AWS_CONFIG_FILE": config, "AWS_PROFILE": "assumed"}},
 		{"machine", "OFROLE token", map[string]string{"AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": front.URL}},
@@ -179,5 +182,45 @@ func TestCredentialsComeFromWhereTheyAreForOthers(t *testing.T) {
 	}
 	if runs, err := os.ReadFile(process + ".runs"); runtime.GOOS != "windows" && (err != nil || len(runs) != 2) {
 		t.Errorf("the program for credentials was run %d times: %v", len(runs)/2, err)
+	}
+}
+
+// TestAProgramForCredentialsThatHangsHasALimit runs one that never ends: two who ask are told soon, and it is run once.
+func TestAProgramForCredentialsThatHangsHasALimit(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: the program for credentials is a shell script")
+	}
+	s3test.Alone(t)
+	old := findMost
+	t.Cleanup(func() { findMost = old })
+	findMost = 300 * time.Millisecond
+	dir := t.TempDir()
+	hangs, config, gate := filepath.Join(dir, "hangs"), filepath.Join(dir, "config"), filepath.Join(dir, "gate")
+	if err := errors.Join(os.WriteFile(hangs, []byte("#!/bin/sh\necho x >>"+hangs+".runs\nwhile ! [ -e "+gate+" ]; do sleep 0.1; done\necho '{\"Version\":1,\"AccessKeyId\":\"LATE\",\"SecretAccessKey\":\"x\"}'\n"), 0o700),
+		os.WriteFile(config, []byte("[profile proc]\ncredential_process="+hangs+" now\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_CONFIG_FILE", config)
+	t.Setenv("AWS_PROFILE", "proc")
+	k := &keys{client: http.DefaultClient}
+	for range 2 {
+		if _, err := k.get(t.Context()); err == nil || !strings.Contains(err.Error(), "credential_process") {
+			t.Errorf("%v", err)
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.get(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("who does not want to wait any more is told %v", err)
+	}
+	if runs, err := os.ReadFile(hangs + ".runs"); err != nil || string(runs) != "x\n" {
+		t.Errorf("it was run: %q, %v", runs, err)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	findMost = time.Minute
+	if v, err := k.get(t.Context()); err != nil || v.AccessKeyID != "LATE" {
+		t.Errorf("when it has come to an end there are %q, %v", v.AccessKeyID, err)
 	}
 }

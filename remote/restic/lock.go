@@ -36,7 +36,7 @@ type lockFile struct {
 // left reports whether nobody has a lock any more: its process was on this machine, and is gone. Machines, such as
 // containers, may share a name; so one that may have been written anew a while ago is not left.
 func (l *lockFile) left(host string, now time.Time) bool {
-	return l.gone(host) && now.Sub(l.Time) > lockGone
+	return l.gone(host) && now.Sub(l.Time).Abs() > lockGone // of the future: the clock was set back
 }
 
 func (l *lockFile) gone(host string) bool {

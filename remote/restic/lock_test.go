@@ -44,6 +44,7 @@ func TestLocksGoTogetherAsThoseOfResticDo(t *testing.T) {
 		{lockFile{Time: now.Add(time.Hour), Exclusive: true, Hostname: "elsewhere", PID: 1}, false, false, false},
 		{lockFile{Time: now, Exclusive: true, Hostname: host, PID: gone}, false, false, false},
 		{lockFile{Time: now.Add(-11 * time.Minute), Exclusive: true, Hostname: host, PID: gone}, true, true, true},
+		{lockFile{Time: now.Add(time.Hour), Exclusive: true, Hostname: host, PID: gone}, true, true, true}, // the clock was set back
 		{lockFile{Time: now, Hostname: "elsewhere", PID: 1}, true, false, false},
 		{lockFile{Time: now.Add(-31 * time.Minute), Hostname: "elsewhere", PID: 1}, true, false, false},
 		{lockFile{Time: now, Hostname: host, PID: os.Getpid()}, true, false, false},

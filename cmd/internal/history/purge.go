@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,6 +77,7 @@ func (a *app) printPurged(p *engine.Housekeeping, dry bool) {
 	}
 	show.Say(a.Out, "removed from %s, gave back %s\n", show.Count(p.Purged, "snapshot"), show.Size(p.Freed))
 	defer fmt.Fprintln(a.Out, "a file in the worktree is untouched, and recorded again unless rewind.exclude names it")
+	a.printRemotes()
 	if p.Shared > 0 {
 		show.Say(a.Out, "%s stay, because other paths have the same\n", show.Count(p.Shared, "content"))
 	}
@@ -97,4 +99,17 @@ func (a *app) printTracked(p *engine.Housekeeping) {
 	if list := p.Git.Tracked; len(list) > 0 {
 		show.Say(a.Out, "HEAD's commit has %s: git's own history keeps it\n", show.Paths(list))
 	}
+}
+
+// printRemotes says what a purge does not reach.
+func (a *app) printRemotes() {
+	all, err := a.Engine.Remotes().List()
+	if err != nil || len(all) == 0 {
+		return
+	}
+	var names []string
+	for _, m := range all {
+		names = append(names, m.Name)
+	}
+	show.Say(a.Out, "what was pushed before stays there: a purge does not reach into %s\n", strings.Join(names, ", "))
 }
