@@ -15,6 +15,7 @@ const pages: Record<string, [file: string, place: string, name: string][]> = {
     ['docs/install.md', 'install.md', 'Install'],
     ['docs/start.md', 'start.md', 'First use'],
     ['docs/recipes.md', 'recipes.md', 'Recipes'],
+    ['docs/recipes/sandboxes.md', 'recipes/sandboxes.md', 'Sandboxes'],
   ],
   Agents: [
     ['docs/agents.md', 'agents.md', 'All agents'],
