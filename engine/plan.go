@@ -118,7 +118,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 	for _, n := range s.Skipped {
 		if p := string(n.Path); n.Kept { // it has all of it: only git's tree has not
 			t.Aside[p] = true
-		} else if t.Skipped[p] = ""; n.Reason == retention.Purged {
+		} else if t.Skipped[p] = ""; n.Reason == retention.Purged || n.Reason == retention.AtHome {
 			t.Skipped[p] = n.Reason
 		}
 	}

@@ -181,7 +181,7 @@ func (p *purging) rewrite(ctx context.Context, s *Snapshot) (*records.Replacemen
 	if err := p.e.lookup.Fill(ctx, s); err != nil {
 		return nil, err
 	}
-	n := cut.Apply(s)
+	n := cut.Apply(s, retention.Purged)
 	commit := p.commit(ctx, s)
 	commit.Tree, commit.Overlay, commit.Time = n.Tree, n.Overlay, n.Time
 	if g := s.Limits; g != nil && !g.Overlay.IsZero() {

@@ -82,7 +82,7 @@ func appendHead(c Commit, parents []oid.ID, alg oid.Algorithm) []byte {
 // DecodeSnapshot reads what EncodeSnapshot wrote. Commits of other programs are
 // ErrMalformed, as are those that say two different times.
 func DecodeSnapshot(payload []byte, alg oid.Algorithm) (Commit, error) {
-	c, err := parseCommit(payload, alg)
+	c, err := DecodeCommit(payload, alg)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -108,8 +108,8 @@ func (c *RawCommit) subject() string {
 	return strings.TrimSpace(subject)
 }
 
-// parseCommit reads a commit object. It trusts nothing.
-func parseCommit(payload []byte, alg oid.Algorithm) (c RawCommit, err error) {
+// DecodeCommit reads a commit object of any program. It trusts nothing.
+func DecodeCommit(payload []byte, alg oid.Algorithm) (c RawCommit, err error) {
 	head, message, _ := bytes.Cut(payload, []byte("\n\n"))
 	c.Message = string(message)
 	stamp := ""

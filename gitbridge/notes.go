@@ -216,7 +216,7 @@ func (n notes) chain(tip oid.ID, alg oid.Algorithm) map[oid.ID]bool {
 	}
 	for payloads[tip] != nil && !chain[tip] {
 		chain[tip] = true
-		c, err := parseCommit(payloads[tip], alg)
+		c, err := DecodeCommit(payloads[tip], alg)
 		if err != nil || len(c.Parents) < 2 {
 			break
 		}

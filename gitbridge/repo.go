@@ -183,7 +183,7 @@ func (r *Repo) Tree(ctx context.Context, name string) (oid.ID, error) {
 	case kind == oid.Tree:
 		return id, nil
 	case kind == oid.Commit:
-		c, err := parseCommit(payload, r.Algorithm())
+		c, err := DecodeCommit(payload, r.Algorithm())
 		return c.Tree, err
 	}
 	return r.programTree(ctx, name)
@@ -208,7 +208,7 @@ func (r *Repo) ReadCommit(id oid.ID) (RawCommit, error) {
 	if kind != oid.Commit {
 		return RawCommit{}, fmt.Errorf("%v: %w: it is a %v", id, ErrMalformed, kind)
 	}
-	c, err := parseCommit(payload, r.Algorithm())
+	c, err := DecodeCommit(payload, r.Algorithm())
 	if err != nil {
 		return RawCommit{}, fmt.Errorf("%v: %w", id, err)
 	}

@@ -93,6 +93,9 @@ func (p *pull) dirs(todo []place) error {
 }
 
 func (p *pull) size(k restic.Kind, id restic.ID) int64 {
+	if p.s.git != nil {
+		return 0
+	}
 	n, _ := p.s.repo.Size(k, id)
 	return n
 }
@@ -105,6 +108,9 @@ func (p *pull) forget() {
 
 // aheadRecords reads what the records of snapshots are read from.
 func (p *pull) aheadRecords(list []*Distant) error {
+	if p.s.git != nil { // all is on this machine
+		return nil
+	}
 	var ids []restic.ID
 	for _, d := range list {
 		ids = append(ids, d.Tree)
@@ -134,6 +140,9 @@ func (p *pull) aheadRecords(list []*Distant) error {
 
 // aheadDirs reads what directories are read from.
 func (p *pull) aheadDirs(list []place) error {
+	if p.s.git != nil {
+		return nil
+	}
 	var ids []restic.ID
 	for _, d := range list {
 		ids = append(ids, d.at.files, d.at.beside)

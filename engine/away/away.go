@@ -40,6 +40,7 @@ type Remote struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 	Repo string `json:"repository,omitempty"` // which one it was when it was added
+	Git  bool   `json:"git,omitempty"`        // it is a git repository; else one of restic
 }
 
 // A list is the file of the remotes of a store.
@@ -160,15 +161,6 @@ func isName(text string) bool {
 	return text != "" && len(text) <= 64
 }
 
-// Resolve returns the URL of what a user names: of a bucket it has the server, whatever the environment says later; a
-// path is made absolute.
-func Resolve(text string, absolute func(string) (string, error)) (string, error) {
-	if depot.IsURL(text) {
-		return depot.Resolve(text)
-	}
-	return absolute(text)
-}
-
 // Check refuses a remote that cannot be added: its name is taken or none, or its URL must not be written down or
 // names no place.
 func (r *Remotes) Check(m Remote) error {
@@ -183,7 +175,12 @@ func (r *Remotes) Check(m Remote) error {
 		return fmt.Errorf("%w: there is a remote %q", records.ErrRefused, m.Name)
 	}
 	if u, err := url.Parse(m.URL); err == nil && u.User != nil {
-		return fmt.Errorf("%w: a URL with a name or a password in it would be written down", records.ErrRefused)
+		if _, secret := u.User.Password(); secret || !m.Git {
+			return fmt.Errorf("%w: a URL with a name or a password in it would be written down", records.ErrRefused)
+		}
+	}
+	if m.Git {
+		return nil
 	}
 	_, err = r.Place(m.URL)
 	return err
@@ -194,7 +191,7 @@ func (r *Remotes) Add(ctx context.Context, m Remote, s *Session) error {
 	if err := r.Check(m); err != nil {
 		return err
 	}
-	m.Repo = s.repo.ID()
+	m.Repo = s.id
 	return r.change(ctx, func(l *list) error {
 		if slices.ContainsFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name }) {
 			return fmt.Errorf("%w: there is a remote %q", records.ErrRefused, m.Name)
@@ -284,15 +281,20 @@ func (c cache) Store(name string, data []byte) {
 
 // A Session is an open repository.
 type Session struct {
-	repo  *restic.Repo
+	id    string       // of the repository
+	repo  *restic.Repo // nil: it is a git remote
+	git   *gitSession
 	cache string       // the directory of what is known of it; "": there is none
 	sure  bool         // that it is the one that was known, and is there
 	disk  bool         // it is in a directory, whose disk may be taken away at any time
 	lock  *restic.Lock // of a push
 }
 
-// Exists reports whether there is a repository, as far as can be told without a password.
+// Exists reports whether there is a repository, as far as can be told without a password. One of git has to be there.
 func (r *Remotes) Exists(ctx context.Context, m Remote) (bool, error) {
+	if m.Git {
+		return existsGit(ctx, m)
+	}
 	p, err := r.Place(m.URL)
 	if err != nil {
 		return false, err
@@ -329,7 +331,15 @@ func (r *Remotes) cacheOf(id string) string {
 func (r *Remotes) session(repo *restic.Repo) *Session {
 	dir := r.cacheOf(repo.ID())
 	repo.Keep(cache{dir})
-	return &Session{repo: repo, cache: dir}
+	return &Session{id: repo.ID(), repo: repo, cache: dir}
+}
+
+// Close releases what is open.
+func (s *Session) Close() error {
+	if s.git != nil {
+		return s.git.remote.Close()
+	}
+	return nil
 }
 
 // Open opens a remote of the store. One that was added has to be the repository that it was then.
@@ -356,6 +366,9 @@ func (m Remote) located(err error) error {
 // OpenToPush opens a remote for pushes alone: where each request costs, the list of the index, which a push reads, has
 // to show that it is the one that was known.
 func (r *Remotes) OpenToPush(ctx context.Context, m Remote, password string) (*Session, error) {
+	if m.Git {
+		return r.openGit(ctx, m, false)
+	}
 	p, err := r.Place(m.URL)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package away
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func (p *pull) contents() error {
 		switch {
 		case here[w.id]:
 			continue
-		case len(w.blobs) == 1:
+		case p.s.git == nil && len(w.blobs) == 1:
 			small[w.blobs[0]] = append(small[w.blobs[0]], w)
 			blobs = append(blobs, w.blobs[0])
 		default:
@@ -47,6 +48,15 @@ func (p *pull) contents() error {
 		if done++; p.told != nil {
 			p.told(done, total)
 		}
+	}
+	if g := p.s.git; g != nil {
+		for _, w := range large {
+			if err := cmp.Or(p.ctx.Err(), g.content(p, w)); err != nil {
+				return err
+			}
+			count()
+		}
+		return nil
 	}
 	err = p.s.repo.Blobs(p.ctx, restic.Data, blobs, func(id restic.ID, plain []byte) error {
 		for _, w := range small[id] {

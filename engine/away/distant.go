@@ -37,6 +37,9 @@ func (d *Distant) Said(word string) (all []string) {
 // Snapshots lists the snapshots of ours, newest first, each id once, the file with most tags first. What cannot be
 // read is told, and left out.
 func (s *Session) Snapshots(ctx context.Context, bad func(error)) ([]*Distant, error) {
+	if s.git != nil {
+		return s.git.list(ctx, bad)
+	}
 	all, err := s.repo.Snapshots(ctx, bad)
 	if err != nil {
 		return nil, err

@@ -37,10 +37,12 @@ type pull struct {
 	whole  map[tree.State]bool
 	wanted map[oid.ID]bool
 	wants  []want // contents that are lacking
+
+	overlays map[oid.ID]oid.ID // of a git remote: the tree there that shows an overlay
 }
 
 func newPull(ctx context.Context, s *Session, alg oid.Algorithm) *pull {
-	return &pull{ctx: ctx, s: s, alg: alg, nodes: map[restic.ID]map[string]*restic.Node{}, blobs: map[restic.ID][]byte{}, trees: map[oid.ID][]byte{}, whole: map[tree.State]bool{}, wanted: map[oid.ID]bool{}}
+	return &pull{ctx: ctx, s: s, alg: alg, nodes: map[restic.ID]map[string]*restic.Node{}, blobs: map[restic.ID][]byte{}, trees: map[oid.ID][]byte{}, whole: map[tree.State]bool{}, wanted: map[oid.ID]bool{}, overlays: map[oid.ID]oid.ID{}}
 }
 
 // A want is a content that is lacking here.
@@ -48,6 +50,7 @@ type want struct {
 	id    oid.ID
 	size  int64
 	blobs []restic.ID
+	may   bool // it may be missing
 }
 
 func tampered(format string, args ...any) error {
@@ -130,6 +133,9 @@ func (p *pull) views(d *Distant) (at dir, err error) {
 
 // open reads the record of a snapshot, and says where its directories begin.
 func (p *pull) open(d *Distant) (*pulled, error) {
+	if g := p.s.git; g != nil {
+		return g.open(p, d)
+	}
 	at, err := p.views(d)
 	if err != nil {
 		return nil, err
@@ -146,12 +152,7 @@ func (p *pull) open(d *Distant) (*pulled, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := gitbridge.DecodeSnapshot(commit, p.alg)
-	empty := p.alg.Sum(oid.Tree, nil)
-	if err != nil || c.Tree != r.Snapshot.Tree && (c.Tree != empty || !r.Snapshot.Tree.IsZero()) || c.Overlay != r.Snapshot.Overlay {
-		return nil, tampered("the record says another state than its commit")
-	}
-	if err := p.put(oid.Commit, commit); err != nil {
+	if err := p.agree(commit, r); err != nil {
 		return nil, err
 	}
 	for _, id := range named(r.Snapshot) {
@@ -170,12 +171,26 @@ func (p *pull) open(d *Distant) (*pulled, error) {
 	return &pulled{r.Snapshot, r.Pins, place{r.Snapshot.State(), dir{files: at.files, beside: state}}}, nil
 }
 
+// agree takes a commit over, which has to say the same state as the record.
+func (p *pull) agree(commit []byte, r *record) error {
+	c, err := gitbridge.DecodeSnapshot(commit, p.alg)
+	empty := p.alg.Sum(oid.Tree, nil)
+	if err != nil || c.Tree != r.Snapshot.Tree && (c.Tree != empty || !r.Snapshot.Tree.IsZero()) || c.Overlay != r.Snapshot.Overlay {
+		return tampered("the record says another state than its commit")
+	}
+	return p.put(oid.Commit, commit)
+}
+
 // record reads a record, which has to be of a snapshot.
 func (p *pull) record(beside map[string]*restic.Node, id oid.ID) (*record, error) {
 	text, err := p.small(beside, recordName)
 	if err != nil {
 		return nil, err
 	}
+	return p.decode(text, id)
+}
+
+func (p *pull) decode(text []byte, id oid.ID) (*record, error) {
 	var r record
 	if err := json.Unmarshal(text, &r); err != nil || r.Snapshot == nil {
 		return nil, tampered("its record cannot be read: %v", err)
@@ -252,6 +267,9 @@ func (p *pull) complete(s tree.State) bool {
 
 // dir reads the trees of a directory, notes the contents that are lacking, and returns the directories in it.
 func (p *pull) dir(s tree.State, at dir) (out []place, err error) {
+	if g := p.s.git; g != nil {
+		return g.dir(p, s)
+	}
 	if err := p.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -323,6 +341,14 @@ func (p *pull) want(id oid.ID, n *restic.Node) {
 	if !p.wanted[id] {
 		p.wanted[id] = true
 		p.wants = append(p.wants, want{id: id, size: n.Size, blobs: n.Content})
+	}
+}
+
+// lack notes a content of a git remote.
+func (p *pull) lack(id oid.ID, may bool) {
+	if !p.wanted[id] {
+		p.wanted[id] = true
+		p.wants = append(p.wants, want{id: id, may: may})
 	}
 }
 

@@ -45,6 +45,9 @@ func (r *Remotes) Prune(ctx context.Context, s *Session, lim *Limits) (*Pruned, 
 		return nil, err
 	}
 	defer lock.Unlock()
+	if s.git != nil {
+		return r.pruneGit(ctx, s, loadKnown(filepath.Join(s.cache, knownFile)), lim.DryRun)
+	}
 	l, held, err := s.repo.LockAlone(ctx)
 	if err != nil {
 		return nil, err

@@ -33,8 +33,10 @@ type receiver struct {
 
 // receive begins to take snapshots over. The caller ends it.
 func (r *Remotes) receive(ctx context.Context, s *Session) (*receiver, error) {
-	if _, err := s.repo.LoadIndex(ctx); err != nil {
-		return nil, err
+	if s.git == nil {
+		if _, err := s.repo.LoadIndex(ctx); err != nil {
+			return nil, err
+		}
 	}
 	store, err := r.Store(ctx)
 	if err != nil {
@@ -261,6 +263,7 @@ func (v *receiver) anew() {
 	clear(v.p.trees)
 	clear(v.p.whole)
 	clear(v.p.wanted)
+	clear(v.p.overlays)
 	v.p.wants, v.p.sweeps = nil, nil
 }
 

@@ -35,6 +35,15 @@ type record struct {
 	Root      records.Path      `json:"root"`
 	Snapshot  *records.Snapshot `json:"snapshot"`
 	Pins      []string          `json:"pins,omitempty"` // names that it was given, sorted
+	Of        oid.ID            `json:"of,omitzero"`    // in a git remote: the snapshot with what stays on its machine
+}
+
+// original is the id of the snapshot that was recorded.
+func (r *record) original() oid.ID {
+	if r.Of.IsZero() {
+		return r.Snapshot.ID
+	}
+	return r.Of
 }
 
 const recordFormat = 1

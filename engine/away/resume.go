@@ -24,7 +24,12 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(d *Distant) bool { return d.History != history })
+	there := 0
+	if s.git == nil {
+		list = slices.DeleteFunc(list, func(d *Distant) bool { return d.History != history })
+	} else if list, there, err = r.othersGit(ctx, s.git, list); err != nil {
+		return nil, err
+	}
 	in, err := r.receive(ctx, s)
 	if err != nil {
 		return nil, err
@@ -34,7 +39,7 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Left = append(out.Left, left...)
+	out.Left, out.There = append(out.Left, left...), out.There+there
 	if len(out.Snapshots) > 0 {
 		out.Bridge = r.Bridge(ctx)
 	}
@@ -52,19 +57,12 @@ type Resumed struct {
 // the history that led to it, under the same ids. Want is the beginning of an id, a label or a session; "" is the
 // newest. A resume that was interrupted is taken up by the next. It is refused where something else is.
 func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (*Resumed, error) {
-	p, err := r.Place(m.URL)
+	s, err := r.openToResume(ctx, m, password)
 	if err != nil {
 		return nil, err
 	}
-	repo, err := restic.Open(ctx, p, password, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.URL, err)
-	}
-	if m.Repo != "" && m.Repo != repo.ID() {
-		return nil, fmt.Errorf("%s: %w: it is another repository than the one that was added", m.URL, ErrTampered)
-	}
-	m.Repo = repo.ID()
-	s := r.session(repo)
+	defer s.Close()
+	m.Repo = s.id
 	var bad error
 	all, err := s.Snapshots(ctx, func(err error) { bad = errors.Join(bad, err) })
 	if err != nil {
@@ -91,6 +89,24 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 		})
 	}
 	return out, err
+}
+
+func (r *Remotes) openToResume(ctx context.Context, m Remote, password string) (*Session, error) {
+	if m.Git {
+		return r.openGit(ctx, m, true)
+	}
+	p, err := r.Place(m.URL)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := restic.Open(ctx, p, password, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.URL, err)
+	}
+	if m.Repo != "" && m.Repo != repo.ID() {
+		return nil, fmt.Errorf("%s: %w: it is another repository than the one that was added", m.URL, ErrTampered)
+	}
+	return r.session(repo), nil
 }
 
 // claim makes the worktree one of a history, if it is empty or is that already. Empty says that it has no files.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
@@ -16,6 +17,9 @@ type Checked struct{ Snapshots, Foreign int }
 // Verify reads all of a remote: whether everything is as it was written, whether each snapshot has all that it names, and
 // whether those of ours are what a fetch takes. The error has all damage.
 func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Checked, error) {
+	if s.git != nil {
+		return s.verifyGit(ctx)
+	}
 	if _, err := s.repo.LoadIndex(ctx); err != nil {
 		return nil, err
 	}
@@ -43,6 +47,17 @@ func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Chec
 		return nil, err
 	}
 	return out, errors.Join(found...)
+}
+
+// verifyGit is [Session.Verify] for a git remote.
+func (s *Session) verifyGit(ctx context.Context) (*Checked, error) {
+	var found []error
+	list, err := s.git.list(ctx, func(err error) { found = append(found, err) })
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, s.readAll(ctx, list)...)
+	return &Checked{Snapshots: len(list)}, errors.Join(append(found, ctx.Err())...)
 }
 
 // readAll reads snapshots as a fetch does that finds nothing of them here.
@@ -84,5 +99,8 @@ func (s *Session) reader(ctx context.Context, alg oid.Algorithm) *pull {
 
 // Unlock removes the locks of a remote that nobody holds, as far as anybody can tell, and counts those that are left.
 func (s *Session) Unlock(ctx context.Context) (removed, left int, err error) {
+	if s.git != nil {
+		return 0, 0, fmt.Errorf("%w: a git remote has no locks", records.ErrRefused)
+	}
 	return s.repo.Unlock(ctx)
 }

@@ -32,10 +32,15 @@ func remoteCommand(a *app) *cobra.Command {
 	c := cli.Command("remote", "List the repositories elsewhere that this history is kept in, add, check and forget them", cli.Nothing, func(c *cobra.Command, _ []string) error {
 		return a.list(c)
 	})
+	yes := false
 	sub := func(use, short string, args cobra.PositionalArgs, f func(*cobra.Command, []string) error) {
 		c.AddCommand(a.JSONFlag(cli.Command(use, short, args, f)))
 	}
-	sub("add NAME URL", "Add a repository of restic, made if there is none; URL is a directory, as of a disk, or s3://BUCKET/FOLDER, or s3:https://SERVER/BUCKET/FOLDER", cli.Takes(2, 2, "rewind remote add cloud s3://my-bucket/history"), a.add)
+	add := a.JSONFlag(cli.Command("add NAME URL", "Add a repository of restic, made if there is none, or one of git; URL is a directory, as of a disk, s3://BUCKET/FOLDER, s3:https://SERVER/BUCKET/FOLDER, or what git takes, as git@HOST:PATH or the name of a remote of git", cli.Takes(2, 2, "rewind remote add cloud s3://my-bucket/history"), func(c *cobra.Command, args []string) error {
+		return a.add(c, args, yes)
+	}))
+	add.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask whether others may read what goes to a git repository")
+	c.AddCommand(add)
 	sub("list", "List the remotes, and how far each is behind; nobody is asked", cli.Nothing, func(c *cobra.Command, _ []string) error { return a.list(c) })
 	sub("remove NAME", "Forget a remote; what is there stays", cli.Takes(1, 1, "rewind remote remove disk"), a.remove)
 	sub("status [NAME]", "Say how far a remote is behind", cli.Takes(0, 1, "rewind remote status disk"), a.status)
@@ -47,14 +52,17 @@ func remoteCommand(a *app) *cobra.Command {
 
 func first(args []string) string { return strings.Join(args, "") }
 
-func (a *app) add(c *cobra.Command, args []string) error {
+func (a *app) add(c *cobra.Command, args []string, yes bool) error {
 	ctx, e, err := a.Open(c)
 	if err != nil {
 		return err
 	}
 	r, m := e.Remotes(), away.Remote{Name: args[0]}
-	if m.URL, err = away.Resolve(args[1], a.Absolute); err != nil {
+	if m.URL, m.Git, err = r.Resolve(args[1], a.Absolute); err != nil {
 		return exit.Usage(err)
+	}
+	if m.Git {
+		return a.addGit(ctx, r, m, yes)
 	}
 	if err := r.Check(m); err != nil {
 		return exit.Usage(err)
@@ -121,7 +129,7 @@ func (a *app) tell(ctx context.Context, e *engine.Engine, all []away.Remote) err
 		if err != nil {
 			return err
 		}
-		out.Remotes = append(out.Remotes, remoteTold{Name: m.Name, URL: m.URL, There: b.There, Waiting: b.Waiting, Forgotten: b.Forgotten})
+		out.Remotes = append(out.Remotes, remoteTold{Name: m.Name, URL: m.URL, Git: m.Git, There: b.There, Waiting: b.Waiting, Forgotten: b.Forgotten})
 		if a.JSON {
 			continue
 		}
@@ -189,8 +197,17 @@ func (a *app) named(ctx context.Context, e *engine.Engine, name string) (away.Re
 	if err != nil {
 		return m, "", err
 	}
-	password, _, err := a.password(ctx, m.URL)
+	password, err := a.passwordOf(ctx, m)
 	return m, password, err
+}
+
+// passwordOf returns the password of a remote; one of git has none.
+func (a *app) passwordOf(ctx context.Context, m away.Remote) (string, error) {
+	if m.Git {
+		return "", nil
+	}
+	password, _, err := a.password(ctx, m.URL)
+	return password, err
 }
 
 func pushCommand(a *app) *cobra.Command {
@@ -216,10 +233,14 @@ func (a *app) push(ctx context.Context, e *engine.Engine, name string) error {
 	if err != nil {
 		return err
 	}
+	if m.Git && !cli.Vouched(m.URL) {
+		return errNotAgreed(m)
+	}
 	s, err := e.Remotes().OpenToPush(ctx, m, password)
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	r, err := e.Remotes().Push(ctx, s)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func (a *app) follow(ctx context.Context, e *engine.Engine, name string, unasked
 	}
 	f := away.Follow{Remote: m}
 	f.Open = func(ctx context.Context) (*away.Session, error) {
-		password, _, err := a.password(ctx, m.URL)
+		password, err := a.passwordOf(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -46,6 +46,9 @@ func (a *app) follow(ctx context.Context, e *engine.Engine, name string, unasked
 		case out.Snapshots > 0:
 			show.Say(a.Err, "rewind: pushed %s to %s: %s\n", show.Count(out.Snapshots, "snapshot"), m.Name, show.Size(out.Bytes))
 		}
+	}
+	if m.Git && !cli.Vouched(m.URL) {
+		return errNotAgreed(m)
 	}
 	if !unasked {
 		if err := cli.Vouch(m.URL); err != nil {

@@ -22,6 +22,8 @@ type remoteTold struct {
 	Waiting int    `json:"waiting"` // that are not there, or say something new
 
 	Forgotten int `json:"forgotten"` // that were brought there, and somebody has removed
+
+	Git bool `json:"git,omitempty"` // it is a git repository, which others may read
 }
 
 // pushedTold is the answer of push.

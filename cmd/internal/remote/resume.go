@@ -40,7 +40,7 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 	if dir, err = a.Absolute(dir); err != nil {
 		return err
 	}
-	password, _, unknown := a.password(ctx, m.URL)
+	password, unknown := a.passwordOf(ctx, m)
 	if unknown != nil && !errors.Is(unknown, errNoPassword) {
 		return unknown
 	}
@@ -108,6 +108,9 @@ func (a *app) openEmpty(ctx context.Context, dir string) (*engine.Engine, error)
 // parted separates a snapshot from the place before it: what stands behind the last colon and has no slash.
 func parted(text string) (from, want string) {
 	i := strings.LastIndexByte(text, ':')
+	if host := text[:max(i, 0)]; strings.Contains(host, "@") && !strings.ContainsAny(host, ":/") {
+		return text, "" // git's short form of a URL: USER@HOST:PATH
+	}
 	if i <= 0 || strings.ContainsAny(text[i:], `/\`) || i == 1 && filepath.VolumeName(text) != "" {
 		return text, ""
 	}
@@ -116,16 +119,14 @@ func parted(text string) (from, want string) {
 
 // meant returns the remote of a URL, a directory, or a name that the worktree has here.
 func (a *app) meant(c *cobra.Command, from string) (away.Remote, error) {
-	if strings.ContainsAny(from, `:/\`) { // it is no name
-		url, err := away.Resolve(from, a.Absolute)
-		return away.Remote{Name: "origin", URL: url}, err
-	}
-	if e, err := engine.Open(c.Context(), a.Dir, &engine.Options{Force: true, NoGit: a.NoGit}); err == nil {
-		defer e.Close()
-		if m, err := e.Remotes().Find(from); err == nil {
-			return m, nil
+	if !strings.ContainsAny(from, `:/\`) { // it may be a name
+		if e, err := engine.Open(c.Context(), a.Dir, &engine.Options{Force: true, NoGit: a.NoGit}); err == nil {
+			defer e.Close()
+			if m, err := e.Remotes().Find(from); err == nil {
+				return m, nil
+			}
 		}
 	}
-	url, err := a.Absolute(from)
-	return away.Remote{Name: "origin", URL: url}, err
+	url, git, err := away.Resolve(from, a.Absolute)
+	return away.Remote{Name: "origin", URL: url, Git: git}, err
 }

@@ -14,6 +14,10 @@ import (
 // restore deletes it from the worktree.
 const Purged = "its content was purged"
 
+// AtHome is why a snapshot from a git remote does not have a path: whoever may read
+// the remote would read its content.
+const AtHome = "its content stays on the machine that recorded it"
+
 // A Selection says which paths go.
 type Selection interface {
 	Match(path string) bool // the path goes, with all that is below it
@@ -74,13 +78,13 @@ func (e *Editor) Cut(s *records.Snapshot) (*Cut, error) {
 }
 
 // Apply returns the record of a snapshot that was cut. It names what went, and
-// its id is for the caller to set.
-func (c *Cut) Apply(s *records.Snapshot) *records.Snapshot {
+// why; its id is for the caller to set.
+func (c *Cut) Apply(s *records.Snapshot, why string) *records.Snapshot {
 	n := *s
 	n.Tree, n.Overlay = c.Tree, c.Overlay
 	n.Skipped = slices.Clone(s.Skipped)
 	for _, path := range c.Paths {
-		n.Skipped = append(n.Skipped, records.Note{Path: records.Path(path), Reason: Purged})
+		n.Skipped = append(n.Skipped, records.Note{Path: records.Path(path), Reason: why})
 	}
 	return &n
 }

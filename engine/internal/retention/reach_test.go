@@ -149,7 +149,7 @@ func TestACutLeavesTheRestAndNamesWhatWent(t *testing.T) {
 	if want := map[oid.ID]bool{blob("one"): true, blob("three"): true, blob("raw"): true}; !maps.Equal(e.Contents, want) {
 		t.Errorf("contents: %v", e.Contents)
 	}
-	n := c.Apply(s)
+	n := c.Apply(s, Purged)
 	if len(n.Skipped) != 3 || n.Skipped[1] != (records.Note{Path: "a/secret", Reason: Purged}) || len(s.Skipped) != 1 {
 		t.Errorf("skipped: %v, before %v", n.Skipped, s.Skipped)
 	}
