@@ -14,8 +14,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// ErrMalformed is reported for bytes that are not a row.
-var ErrMalformed = errors.New("malformed stat table row")
+// errMalformed is reported for bytes that are not a row.
+var errMalformed = errors.New("malformed stat table row")
 
 // RowFlags say what a directory needs besides a look at its stat data.
 type RowFlags uint32
@@ -239,24 +239,24 @@ func gitModeCode(it *Item) byte {
 func parseRow(dir string, p []byte) (Row, error) {
 	le := binary.LittleEndian
 	if len(p) < rowIDs || le.Uint32(p) != checksum(dir, p) {
-		return Row{}, fmt.Errorf("%w: %q: checksum", ErrMalformed, dir)
+		return Row{}, fmt.Errorf("%w: %q: checksum", errMalformed, dir)
 	}
 	r := Row{p}
 	at, end := r.entriesAt(), int(le.Uint32(p[offNotes:]))
 	if end > len(p) || at > end {
-		return Row{}, fmt.Errorf("%w: %q: bounds", ErrMalformed, dir)
+		return Row{}, fmt.Errorf("%w: %q: bounds", errMalformed, dir)
 	}
 	for rest := p[at:end]; len(rest) > 0; {
 		n := checkEntry(rest)
 		if n == 0 {
-			return Row{}, fmt.Errorf("%w: %q: entry", ErrMalformed, dir)
+			return Row{}, fmt.Errorf("%w: %q: entry", errMalformed, dir)
 		}
 		rest = rest[n:]
 	}
 	for rest := p[end:]; len(rest) > 0; {
 		var ok bool
 		if _, rest, ok = cutNote(rest); !ok {
-			return Row{}, fmt.Errorf("%w: %q: note", ErrMalformed, dir)
+			return Row{}, fmt.Errorf("%w: %q: note", errMalformed, dir)
 		}
 	}
 	return r, nil

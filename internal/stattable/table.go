@@ -217,7 +217,7 @@ func (t *Table) openFile(mmap int) error {
 		return err
 	}
 	if info, err := f.file.Stat(); err != nil || info.Size() < t.tx.Size() {
-		return errors.Join(err, ErrMalformed)
+		return errors.Join(err, errMalformed)
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func (t *Table) read() (err error) {
 	t.written = t.saved
 	rows := t.tx.Bucket(rowsBucket)
 	if rows == nil {
-		return ErrMalformed
+		return errMalformed
 	}
 	t.list = make([]slot, 0, t.tx.Size()/rowBytes)
 	var names strings.Builder // one run of memory: a string for each would cost more than the rest
@@ -324,25 +324,25 @@ func key(dir string) []byte { return append([]byte{'/'}, dir...) }
 func header(tx *bolt.Tx) (generation uint64, saved int64, b Binding, err error) {
 	meta := tx.Bucket(metaBucket)
 	if meta == nil {
-		return 0, 0, b, ErrMalformed
+		return 0, 0, b, errMalformed
 	}
 	p, le := meta.Get(headerKey), binary.LittleEndian
 	if len(p) < headerBytesMin || le.Uint32(p) != checksum("", p) || le.Uint32(p[4:]) != Format {
-		return 0, 0, b, ErrMalformed
+		return 0, 0, b, errMalformed
 	}
 	generation, saved = le.Uint64(p[8:]), int64(le.Uint64(p[16:]))
 	var texts [3]string
 	p = p[24:]
 	for i := range texts {
 		if len(p) == 0 || len(p) < 1+int(p[0]) {
-			return 0, 0, b, ErrMalformed
+			return 0, 0, b, errMalformed
 		}
 		texts[i], p = string(p[1:1+int(p[0])]), p[1+int(p[0]):]
 	}
 	b.Store, b.Boot = texts[0], texts[2]
 	if texts[1] != "" {
 		if b.Snapshot, err = oid.FromBytes([]byte(texts[1])); err != nil {
-			return 0, 0, b, ErrMalformed
+			return 0, 0, b, errMalformed
 		}
 	}
 	return generation, saved, b, nil

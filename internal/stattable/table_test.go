@@ -93,11 +93,11 @@ func TestAFlippedBitIsSeen(t *testing.T) {
 	for i := range good {
 		bad := slices.Clone(good)
 		bad[i] ^= 1 << (i % 8)
-		if _, err := parseRow("d", bad); !errors.Is(err, ErrMalformed) {
+		if _, err := parseRow("d", bad); !errors.Is(err, errMalformed) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 	}
-	if _, err := parseRow("other", good); !errors.Is(err, ErrMalformed) {
+	if _, err := parseRow("other", good); !errors.Is(err, errMalformed) {
 		t.Errorf("the row of another directory: %v", err)
 	}
 }

