@@ -2,7 +2,8 @@
 
 import * as vscode from "vscode";
 import { openAll, openDiff, openFile, sinceThen } from "./diffs.ts";
-import { counted, titleOf, turnOf, when } from "./moments.ts";
+import { say } from "./messages.ts";
+import { counted, iconless, titleOf, turnOf, when } from "./moments.ts";
 import { type FileNode, nameOf, type Node, type Span, spanOf } from "./nodes.ts";
 import { literal } from "./place.ts";
 import type { Recorded, SnapshotRecord } from "./records.ts";
@@ -58,7 +59,7 @@ export class Commands {
     await worktree.look();
     const what = done.reused ? "recorded already" : done.changed === undefined ? "recorded" : `${counted(done.changed, "changed path")} recorded`;
     vscode.window.setStatusBarMessage(`$(check) Rewind: ${what}`, 5_000);
-    if (done.unexpected.length > 0) void vscode.window.showWarningMessage(`Rewind: recorded, without ${some(done.unexpected.map((n) => `${n.path} (${n.reason})`))}.`);
+    if (done.unexpected.length > 0) void say.warn(`Rewind: recorded, without ${some(done.unexpected.map((n) => `${n.path} (${n.reason})`))}.`);
   }
 
   private async labelled(target: Target): Promise<void> {
@@ -133,7 +134,7 @@ export class Commands {
     if (!at) throw new Error("Open a file of the folder first");
     const { worktree, path } = at;
     const { snapshots } = await worktree.server.request<{ snapshots: SnapshotRecord[] }>("list", { paths: path ? [literal(path)] : [], limit: 256 });
-    const rows = snapshots.map((record) => ({ label: `$(git-commit) ${titleOf(record)}`, description: when(record.time), detail: record.id.slice(0, 12), record }));
+    const rows = snapshots.map((record) => ({ label: `$(git-commit) ${iconless(titleOf(record))}`, description: when(record.time), detail: record.id.slice(0, 12), record }));
     if (rows.length === 0) throw new Error(`No snapshot has ${path}`);
     const choice = await vscode.window.showQuickPick(rows, { title: `Restore ${path || worktree.name} to what it was at`, matchOnDescription: true });
     if (!choice) return;
@@ -200,7 +201,7 @@ async function told(run: () => unknown): Promise<void> {
   try {
     await run();
   } catch (error) {
-    void vscode.window.showErrorMessage(`Rewind: ${(error as Error).message}`);
+    void say.error(`Rewind: ${(error as Error).message}`);
   }
 }
 

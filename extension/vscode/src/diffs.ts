@@ -1,6 +1,7 @@
 // Differences in the editor's own editors: of one file, or of all that a row has.
 
 import * as vscode from "vscode";
+import { say } from "./messages.ts";
 import { counted } from "./moments.ts";
 import { type FileNode, nameOf, type Node, type Span, spanOf } from "./nodes.ts";
 import { literal, NOTHING } from "./place.ts";
@@ -45,7 +46,7 @@ export async function openAll(worktree: Worktree, span: Span, title: string): Pr
 
 export async function openChanges(worktree: Worktree, span: Span, title: string, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) {
-    void vscode.window.showInformationMessage(`${title}: no file is different.`);
+    void say.info(`${title}: no file is different.`);
     return;
   }
   const rows = changes.slice(0, MOST).map((change) => {

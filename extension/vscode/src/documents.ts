@@ -8,7 +8,8 @@ import type { Worktrees } from "./worktrees.ts";
 
 /** The editor shows no larger ones either, and all of one is in memory. */
 const MOST = 64 << 20;
-const KEPT = 32;
+/** How many bytes are remembered, beside what was read last. */
+const KEPT = 64 << 20;
 
 const NO_SNAPSHOT = 3;
 
@@ -22,6 +23,7 @@ export class Documents implements vscode.FileSystemProvider, vscode.FileDecorati
   readonly onDidChangeFile = this.changed.event;
   private readonly worktrees: Worktrees;
   private readonly kept = new Map<string, Promise<Uint8Array>>();
+  private readonly sizes = new Map<string, number>();
   private told = 1;
   /** Which snapshot LAST_TURN is in a worktree. */
   lastTurn: (worktree: Worktree) => Promise<string | undefined> = async () => undefined;
@@ -97,6 +99,18 @@ export class Documents implements vscode.FileSystemProvider, vscode.FileDecorati
     return place;
   }
 
+  /** Forgets what was read longest ago, where all of it is too much. */
+  private remember(key: string, length: number): void {
+    this.sizes.set(key, length);
+    let all = [...this.sizes.values()].reduce((sum, n) => sum + n, 0);
+    for (const [old, size] of this.sizes) {
+      if (all <= KEPT || old === key) return;
+      this.sizes.delete(old);
+      this.kept.delete(old);
+      all -= size;
+    }
+  }
+
   private async bytes(place: Place, uri: vscode.Uri): Promise<Uint8Array> {
     if (place.id === NOTHING) return new Uint8Array();
     const worktree = this.worktrees.atRoot(place.root);
@@ -108,9 +122,7 @@ export class Documents implements vscode.FileSystemProvider, vscode.FileDecorati
     if (!bytes) {
       bytes = read(worktree, id, place);
       this.kept.set(key, bytes);
-      bytes.catch(() => this.kept.delete(key));
-      const oldest = this.kept.keys().next();
-      if (this.kept.size > KEPT && !oldest.done) this.kept.delete(oldest.value);
+      bytes.then(({ length }) => this.remember(key, length), () => this.kept.delete(key));
     }
     try {
       return await bytes;

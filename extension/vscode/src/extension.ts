@@ -5,6 +5,7 @@ import { Blame } from "./blame.ts";
 import { Commands } from "./commands.ts";
 import { Documents } from "./documents.ts";
 import { Gutter } from "./gutter.ts";
+import { say } from "./messages.ts";
 import { findProgram } from "./program.ts";
 import { StatusBar } from "./statusbar.ts";
 import { Timeline } from "./timeline.ts";
@@ -24,7 +25,7 @@ export function activate(context: vscode.ExtensionContext): void {
       log.warn(message);
       if (told.has(message)) return;
       told.add(message);
-      void vscode.window.showWarningMessage(`Rewind: ${message}`);
+      void say.warn(`Rewind: ${message}`);
     },
   });
   const { documents, subscription } = Documents.register(worktrees);

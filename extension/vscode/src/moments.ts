@@ -204,3 +204,13 @@ export function oneLine(text: string, most = 200): string {
   const signs = [...flat.slice(0, most * 2)];
   return signs.length > most ? `${signs.slice(0, most - 1).join("")}…` : flat;
 }
+
+/** A message in which nothing is a link: the editor takes `[name](command:…)` for one. */
+export function unlinked(text: string): string {
+  return oneLine(text, 2000).replaceAll("](", "] (");
+}
+
+/** A text of a row in which nothing is an icon: the editor takes `$(name)` for one. */
+export function iconless(text: string): string {
+  return text.replaceAll("$(", "\\$(");
+}

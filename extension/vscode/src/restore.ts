@@ -3,7 +3,8 @@
 
 import * as vscode from "vscode";
 import { openChanges } from "./diffs.ts";
-import { counted, oneLine } from "./moments.ts";
+import { say } from "./messages.ts";
+import { counted, iconless, oneLine } from "./moments.ts";
 import type { Span } from "./nodes.ts";
 import { type Group, type Row, rowsOf, effectOf, split, type Split } from "./plan.ts";
 import { literal } from "./place.ts";
@@ -53,12 +54,13 @@ export async function carry(worktrees: Worktrees, deed: Deed): Promise<Restored 
     if (choice === "again" || !same(shown.split.unsaved, await blocked(worktrees, deed, shown))) continue;
     try {
       const done = await progress(deed.title, () => deed.worktree.server.request<Restored>(deed.act, { ...shown.params, plan: shown.plan.plan }));
-      deed.worktree.refresh();
-      void deed.worktree.look();
-      void tell(worktrees, deed, shown, done);
+      void tell(deed, shown, done);
       return done;
     } catch (error) {
       if ((error as RewindError).code !== OTHER_PLAN) throw error;
+    } finally { // also of what ended half way
+      deed.worktree.refresh();
+      void deed.worktree.look();
     }
   }
 }
@@ -98,7 +100,7 @@ async function mayStep(deed: Deed, shown: Shown): Promise<boolean> {
   const { unsaved } = shown.split;
   if (unsaved.length === 0) return true;
   const save = "Save Them and Look Again";
-  const choice = await vscode.window.showWarningMessage(`${deed.title}: ${some(unsaved)} ${unsaved.length === 1 ? "has" : "have"} unsaved text, which is not overwritten.`, save);
+  const choice = await say.warn(`${deed.title}: ${some(unsaved)} ${unsaved.length === 1 ? "has" : "have"} unsaved text, which is not overwritten.`, save);
   if (choice !== save) return false;
   for (const name of unsaved) {
     const document = vscode.workspace.textDocuments.find((d) => d.isDirty && deed.worktree.pathOf(d.uri) === name);
@@ -165,7 +167,7 @@ function items(rows: readonly Row[]): Item[] {
   for (const row of rows) {
     if (row.group !== group) out.push({ label: `${row.group} (${rows.filter((r) => r.group === row.group).length})`, kind: vscode.QuickPickItemKind.Separator });
     group = row.group;
-    out.push({ label: `$(${ICONS[row.group]}) ${oneLine(row.path)}`, description: row.about, row });
+    out.push({ label: `$(${ICONS[row.group]}) ${iconless(oneLine(row.path))}`, description: iconless(row.about), row });
   }
   return out;
 }
@@ -206,12 +208,12 @@ function tellNothing(deed: Deed, { plan, split: parts }: Shown): void {
   if (parts.elsewhere > 0) why.push(`${counted(parts.elsewhere, "change")} in other folders of the workspace left out`);
   if (plan.conflicts.length > 0) why.push(`${some(plan.conflicts.map((n) => `${n.path} (${n.reason})`))} cannot be restored`);
   if (plan.kept.length > 0) why.push(`${some(plan.kept.map((n) => `${n.path} (${n.reason})`))} stays`);
-  if (why.length === 0) void vscode.window.showInformationMessage(`${deed.title}: nothing to change, the files are like that.`);
-  else void vscode.window.showWarningMessage(`${deed.title}: nothing was changed. ${why.join("; ")}.`);
+  if (why.length === 0) void say.info(`${deed.title}: nothing to change, the files are like that.`);
+  else void say.warn(`${deed.title}: nothing was changed. ${why.join("; ")}.`);
 }
 
 /** Says what was done and, by name, what was not. */
-async function tell(worktrees: Worktrees, deed: Deed, { split: parts }: Shown, done: Restored): Promise<void> {
+async function tell(deed: Deed, { split: parts }: Shown, done: Restored): Promise<void> {
   const did = [done.deleted > 0 ? `${done.deleted} deleted` : "", done.written > 0 ? `${done.written} written` : ""].filter(Boolean).join(", ") || "nothing changed";
   const left: string[] = [];
   if (done.conflicts.length > 0) left.push(`Not restored: ${some(done.conflicts.map((n) => `${n.path} (${n.reason})`))}.`);
@@ -219,9 +221,8 @@ async function tell(worktrees: Worktrees, deed: Deed, { split: parts }: Shown, d
   const back = deed.act === "undo" ? "Redo" : "Undo";
   const text = `${deed.title}: ${did}. ${left.join(" ")}`.trim();
   const buttons = done.undo ? [back] : [];
-  const choice = left.length > 0 ? await vscode.window.showWarningMessage(text, ...buttons) : await vscode.window.showInformationMessage(text, ...buttons);
+  const choice = left.length > 0 ? await say.warn(text, ...buttons) : await say.info(text, ...buttons);
   if (choice === back) await vscode.commands.executeCommand(back === "Undo" ? "rewind.undo" : "rewind.redo", { kind: "folder", worktree: deed.worktree });
-  void worktrees;
 }
 
 function progress<T>(title: string, task: () => Promise<T>): Promise<T> {

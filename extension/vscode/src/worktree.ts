@@ -122,7 +122,7 @@ export class Worktree implements vscode.Disposable {
         if (name && file !== null && file !== name) return;
         clearTimeout(this.timer);
         this.timer = setTimeout(() => {
-          if (!name) this.unwatch();
+          if (!name || !existsSync(store)) this.unwatch(); // another one may come, in another directory
           void this.look();
         }, QUIET_MS);
       });

@@ -7,7 +7,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { History, PAGE } from "../src/history.ts";
 import { lineText } from "../src/lines.ts";
-import { arrange, countsOf, lastTurn, oneLine, select, type Session, titleOf, type Turn, turnOf, when } from "../src/moments.ts";
+import { arrange, countsOf, iconless, lastTurn, oneLine, select, type Session, titleOf, type Turn, turnOf, unlinked, when } from "../src/moments.ts";
 import { covers, NOTHING, partsOf, placeOf, relativeTo, shownAt } from "../src/place.ts";
 import { effectOf, rowsOf, split } from "../src/plan.ts";
 import { findProgram, NoProgram } from "../src/program.ts";
@@ -76,6 +76,11 @@ test("one snapshot may end a turn and begin the next", () => {
   const all = [record("a", [point("prompt", "s", { prompt: "one" })]), record("b", [point("turn", "s"), point("prompt", "s", { prompt: "two" })], { changed: { base: "a", files: 1, added: 1, removed: 0 } })].reverse();
   const [s] = arrange(all) as Session[];
   assert.deepEqual(s?.entries.map((e) => e.kind === "turn" && [e.prompt, e.from, e.to]), [["two", "b", undefined], ["one", "a", "b"]]);
+});
+
+test("what is told has no links and no icons but ours", () => {
+  assert.equal(unlinked("[a](command:workbench.action.quit) is\ngone"), "[a] (command:workbench.action.quit) is gone");
+  assert.equal(iconless("$(trash) a"), "\\$(trash) a");
 });
 
 test("text from outside is one line, without what hides or turns it", () => {
