@@ -99,24 +99,25 @@ type workedVerb struct {
 // looksOf is the most that each verb looks at in a watched worktree of 10,000 files, of
 // which two were edited or put back: directories that are entered and those that are listed,
 // paths that are asked for their state, files that are opened. Two directories have 20 files
-// each. Nothing of it grows with the worktree.
+// each. Nothing of it grows with the worktree. One of
+// the files may be young, and is looked at and read once more.
 var looksOf = map[string]worktree.Counters{
-	"preview":            {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"diff":               {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"status":             {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"plan of a restore":  {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"snapshot":           {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"restore":            {Dirs: 5, Listed: 0, Stats: 4, Opened: 2},
-	"plan of an undo":    {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"undo":               {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"plan of a redo":     {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"redo":               {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"plan of a revert":   {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"revert":             {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"plan of an apply":   {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"apply":              {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"a step of a bisect": {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
-	"its end":            {Dirs: 5, Listed: 2, Stats: 40, Opened: 3},
+	"preview":            {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"diff":               {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"status":             {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"plan of a restore":  {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"snapshot":           {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"restore":            {Dirs: 5, Listed: 0, Stats: 6, Opened: 3},
+	"plan of an undo":    {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"undo":               {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"plan of a redo":     {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"redo":               {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"plan of a revert":   {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"revert":             {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"plan of an apply":   {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"apply":              {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"a step of a bisect": {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
+	"its end":            {Dirs: 5, Listed: 2, Stats: 42, Opened: 4},
 }
 
 // done carries out an operation, planned asks what it would do.

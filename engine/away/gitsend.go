@@ -38,7 +38,7 @@ func (r *Remotes) pushGit(ctx context.Context, s *Session, k *known) (*Pushed, e
 		if len(w.send) == 0 {
 			return w.out, k.save()
 		}
-		err = r.sendGit(ctx, s, k, base, base, w)
+		err = r.sendGit(ctx, s, k, gitBase{base, base}, w)
 		if !errors.Is(err, gitbridge.ErrMovedThere) || tries == pushTries {
 			return w.out, errors.Join(err, k.save())
 		}
@@ -102,8 +102,14 @@ func (k *known) keepFiles(keep func(restic.ID, file) bool) {
 	}
 }
 
-// sendGit brings snapshots into our ref, which names lease, on top of base.
-func (r *Remotes) sendGit(ctx context.Context, s *Session, k *known, base, lease oid.ID, w work) error {
+// A gitBase says where a push begins.
+type gitBase struct {
+	on    oid.ID // the commit that what is new comes on top of
+	lease oid.ID // what our ref names there
+}
+
+// sendGit brings snapshots into our ref.
+func (r *Remotes) sendGit(ctx context.Context, s *Session, k *known, at gitBase, w work) error {
 	g := s.git
 	bridged := r.Bridge(ctx)
 	p := &gitPush{ctx: ctx, r: r, g: g, load: r.Objects.Trees(ctx, objects.Reading{}), made: map[oid.ID]gitbridge.Loose{},
@@ -129,7 +135,7 @@ func (r *Remotes) sendGit(ctx context.Context, s *Session, k *known, base, lease
 	if len(sent) == 0 {
 		return nil
 	}
-	tip, err := p.tip(base)
+	tip, err := p.tip(at.on)
 	if err != nil {
 		return err
 	}
@@ -139,7 +145,7 @@ func (r *Remotes) sendGit(ctx context.Context, s *Session, k *known, base, lease
 	if err := r.recorded(ctx, sent); err != nil {
 		return err
 	}
-	if err := g.remote.Push(ctx, g.own, lease, tip); err != nil {
+	if err := g.remote.Push(ctx, g.own, at.lease, tip); err != nil {
 		return err
 	}
 	for _, e := range sent {
@@ -203,7 +209,7 @@ func (r *Remotes) pruneGit(ctx context.Context, s *Session, k *known, dry bool) 
 	k.keepFiles(func(id restic.ID, _ file) bool { return !k.mine(id) })
 	w, err := r.todo(ctx, k)
 	if err == nil && len(w.send) > 0 {
-		err = r.sendGit(ctx, s, k, oid.ID{}, tips[g.own], w)
+		err = r.sendGit(ctx, s, k, gitBase{lease: tips[g.own]}, w)
 	}
 	if err != nil {
 		return nil, err

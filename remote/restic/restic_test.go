@@ -164,7 +164,7 @@ func TestARepositoryOfResticIsReadAndWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "repo")
 	oracle(t, dir, "init", "--repository-version", "2")
 	from := t.TempDir()
-	large := append(noise(2, 3<<20), bytes.Repeat([]byte("z"), 2<<20)...)
+	large := append(noise(2, 9<<20), bytes.Repeat([]byte("z"), 2<<20)...) // longer than any chunk, however it is cut
 	if err := os.WriteFile(filepath.Join(from, "large"), large, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,6 @@ type editing struct {
 	cmd       *exec.Cmd
 	to        io.WriteCloser
 	from      io.ReadCloser
-	lines     []string
 	stderr    bytes.Buffer
 }
 
