@@ -135,7 +135,7 @@ class Extension {
   private async takeOver(session: Session, parent: string): Promise<void> {
     try {
       const { pending } = await session.server.request<PointsResult>("points", { file: parent, entries: [] });
-      if (pending && (await session.exists(pending.current))) session.record({ current: pending.current, undo: pending.undo });
+      if (pending?.current && (await session.exists(pending.current))) session.record({ current: pending.current, undo: pending.undo });
     } catch (error) {
       session.failed("the parent session cannot be read", error);
     }

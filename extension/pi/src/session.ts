@@ -119,6 +119,7 @@ export class Session {
       const { store_bytes, git_bytes, free_bytes } = recorded.cost;
       this.tell(`Rewind: history takes ${size(store_bytes + git_bytes)}, more than a tenth of the ${size(free_bytes)} that are free on the disk. \`rewind status\` says where; \`rewind prune --max-store-size SIZE --gc\` drops the oldest points`);
     }
+    if (!recorded.id) throw new Error("the snapshot has no id"); // only one that was planned has none
     return recorded.id;
   }
 
