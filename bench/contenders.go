@@ -22,7 +22,7 @@ type contender struct {
 	resident  bool                                                     // a process that lives from one turn to the next
 	noGit     bool                                                     // it needs no .git
 	before    bool                                                     // an earlier rewind: Options.Before
-	verbs     []string                                                 // that it has, of the workloads watched-…
+	verbs     func() []string                                          // that it has, of the workloads watched-…
 	told      report.Contender                                         // filled when it is chosen
 }
 
@@ -37,17 +37,17 @@ var contenders = []contender{
 	{key: "rewind-nogit", name: "rewind --no-git", records: "the same, in its own store alone", make: process(true), noGit: true},
 	{key: "rewind-serve", name: "rewind serve", records: "a request to a process that lives on and looks at every file. Records as rewind", make: serve(false, false), resident: true},
 	{key: "rewind-serve-nogit", name: "rewind serve --no-git", records: "the same, in its own store alone", make: serve(true, false), resident: true, noGit: true},
-	{key: "rewind-watched", name: "rewind serve, watched", records: "a request to a process that lives on and looks where the kernel told of a change. Records as rewind", make: serve(false, true), resident: true, there: watchable, verbs: everyVerb()},
+	{key: "rewind-watched", name: "rewind serve, watched", records: "a request to a process that lives on and looks where the kernel told of a change. Records as rewind", make: serve(false, true), resident: true, there: watchable, verbs: everyVerb},
 	{key: "rewind-watched-nogit", name: "rewind serve --no-git, watched", records: "the same, in its own store alone", make: serve(true, true), resident: true, noGit: true, there: watchable},
-	{key: "rewind-beside-watch", name: "rewind, beside rewind watch", records: "a new process each time, which asks another one that was told of changes. Records as rewind", make: besideWatch, resident: true, there: watchable, verbs: everyVerb()},
-	{key: "before-watched", name: "before: rewind serve, watched", records: "the program of --before, as rewind-watched", make: serve(false, true), resident: true, there: watchable, before: true, verbs: everyVerb()},
-	{key: "before-beside-watch", name: "before: rewind, beside rewind watch", records: "the program of --before, as rewind-beside-watch", make: besideWatch, resident: true, there: watchable, before: true, verbs: everyVerb()},
-	{key: "opencode", name: "OpenCode", records: "the git commands of OpenCode 1.18: " + gitFiles + "; its restore records the present first", needs: "git", make: opencode, verbs: []string{"snapshot", "diff", "restore", "undo"}},
+	{key: "rewind-beside-watch", name: "rewind, beside rewind watch", records: "a new process each time, which asks another one that was told of changes. Records as rewind", make: besideWatch, resident: true, there: watchable, verbs: everyVerb},
+	{key: "before-watched", name: "before: rewind serve, watched", records: "the program of --before, as rewind-watched", make: serve(false, true), resident: true, there: watchable, before: true, verbs: everyVerb},
+	{key: "before-beside-watch", name: "before: rewind, beside rewind watch", records: "the program of --before, as rewind-beside-watch", make: besideWatch, resident: true, there: watchable, before: true, verbs: everyVerb},
+	{key: "opencode", name: "OpenCode", records: "the git commands of OpenCode 1.18: " + gitFiles + "; its restore records the present first", needs: "git", make: opencode, verbs: func() []string { return []string{"snapshot", "diff", "restore", "undo"} }},
 	{key: "pi-rewind", name: "pi-rewind", records: "the git commands of pi-rewind 0.5: " + gitFiles + "; its restore records the present first, and resets branch and index", needs: "git", make: piRewind},
 	{key: "pi-rewind-hook", name: "pi-rewind-hook", records: "the git commands of pi-rewind-hook 1.8, which reads every file each time: " + gitFiles + "; its restore records the present first", needs: "git", make: hook},
 	{key: "zed", name: "Zed", records: "the git commands of Zed's checkpoints: tracked files, and untracked ones below 2 MB that are no binaries or media (that list is left out here); no ref holds the commit; its restore keeps no undo and leaves new files", needs: "git", make: zed},
 	{key: "cline", name: "Cline", records: "the git commands of Cline's SDK: git stash create, and untracked files as a third parent; its restore stashes the present, resets the branch, cleans, and applies", needs: "git", make: cline},
-	{key: "git-stash", name: "git stash create", records: "tracked files alone; restores by git restore, without undo", needs: "git", make: stash, verbs: []string{"snapshot", "diff", "restore"}},
+	{key: "git-stash", name: "git stash create", records: "tracked files alone; restores by git restore, without undo", needs: "git", make: stash, verbs: func() []string { return []string{"snapshot", "diff", "restore"} }},
 	{key: "restic", name: "restic", records: "every file but .git, ignored ones too, with owners, times and extended attributes, encrypted; its restore writes every file, takes no undo, leaves new files", needs: "restic", version: []string{"restic", "version"}, make: restic, noGit: true},
 	{key: "borg", name: "borg", records: "every file but .git, ignored ones too, with owners, times and extended attributes; its restore writes every file, takes no undo, leaves new files", needs: "borg", version: []string{"borg", "--version"}, make: borg, noGit: true},
 	{key: "git-status", name: "git status", records: "nothing: it looks at every file", needs: "git", look: gitStatus("--no-optional-locks")},

@@ -3,7 +3,6 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -156,8 +155,16 @@ func (s *session) restore(ctx context.Context, l *lane, id string) error {
 	return err
 }
 
-// methods are the verbs that have another name in the protocol.
-var methods = map[string]string{"plan of a restore": "plan", "plan of an undo": "planUndo"}
+// methodOf names a verb as the protocol does.
+func methodOf(verb string) string {
+	switch verb {
+	case "plan of a restore":
+		return "plan"
+	case "plan of an undo":
+		return "planUndo"
+	}
+	return verb
+}
 
 func (s *session) answer(ctx context.Context, l *lane, verb, id string) (string, error) {
 	if err := s.begin(ctx, l); err != nil {
@@ -167,7 +174,7 @@ func (s *session) answer(ctx context.Context, l *lane, verb, id string) (string,
 	if verb == "plan of a restore" {
 		params["id"] = id
 	}
-	out, err := s.call(l, cmp.Or(methods[verb], verb), params)
+	out, err := s.call(l, methodOf(verb), params)
 	return string(out), err
 }
 

@@ -43,6 +43,9 @@ func everyVerb() (names []string) {
 	return names
 }
 
+// has reports whether a contender has a verb.
+func (c contender) has(verb string) bool { return c.verbs != nil && slices.Contains(c.verbs(), verb) }
+
 // An answerer is a system of which more is asked than that it records and restores.
 type answerer interface {
 	// answer carries out a verb. The id is that of the last snapshot, and after a restore
@@ -61,7 +64,7 @@ func asksEach(back bool) func(context.Context, *stage, workload) ([]report.Resul
 			if v.back != back {
 				continue
 			}
-			takes := func(c contender) bool { return slices.Contains(c.verbs, v.name) }
+			takes := func(c contender) bool { return c.has(v.name) }
 			one := w
 			one.name += ", " + v.name
 			lines, err := st.compare(ctx, one, takes, func(_ contender, l *lane) way { return l.asked(v) }, guests...)
@@ -215,7 +218,7 @@ func namedIn(said string) int {
 // command of rewind that does nothing but begin, and git status. They go where the first
 // contender works, as a copy of a million files is no small thing, while that is halted.
 func (st *stage) guests() ([]way, error) {
-	host := slices.IndexFunc(st.chosen, func(c contender) bool { return slices.Contains(c.verbs, "snapshot") })
+	host := slices.IndexFunc(st.chosen, func(c contender) bool { return c.has("snapshot") })
 	if host < 0 {
 		return nil, nil
 	}

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// plain takes from a name what would end it.
-var plain = strings.NewReplacer(" ", "_", "/", "_", ",", "")
-
 // Benchstat writes each round as a line of Go's benchmark format. To compare
 // contenders: benchstat -col /contender FILE; to compare two runs: benchstat OLD NEW.
 func (r *Report) Benchstat(w io.Writer) error {
+	// What would end a name.
+	plain := strings.NewReplacer(" ", "_", "/", "_", ",", "")
 	system, arch, _ := strings.Cut(r.Machine.System, "/")
 	fmt.Fprintf(w, "goos: %s\ngoarch: %s\n", system, arch)
 	for _, res := range r.Results {

@@ -197,8 +197,8 @@ func TestAStartMakesLittle(t *testing.T) {
 		packages, made = packages+1, made+n
 	}
 	t.Logf("%d packages allocate %d times before the program begins", packages, made)
-	if packages < 10 || made > 210 {
-		t.Errorf("%d packages allocate %d times before the program begins, at most 210 were expected", packages, made)
+	if packages < 10 || made > 225 { // 218: three agents and two workloads of the benchmark came
+		t.Errorf("%d packages allocate %d times before the program begins, at most 225 were expected", packages, made)
 	}
 	line := testing.AllocsPerRun(5, func() { _, _, _ = newRoot(&cli.App{}).Find([]string{"hook", "claude", "Stop"}) })
 	t.Logf("a command line: %.0f allocations", line)
