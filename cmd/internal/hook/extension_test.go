@@ -80,6 +80,9 @@ func TestTheScriptOfTheIntegrationsNeverFails(t *testing.T) {
 	if err := os.WriteFile(fails, []byte("#!/bin/sh\necho \"$@\" >&2\nexit 2\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if out, err := exec.Command("sh", "-c", `chmod +x "$0"`, filepath.ToSlash(fails)).CombinedOutput(); err != nil { // no program for Windows can
+		t.Fatalf("%v\n%s", err, out)
+	}
 	for binary, want := range map[string]string{"": "the program was not found", fails: "hook claude SessionStart", filepath.Join(home, "none"): "not found"} {
 		cmd := exec.Command("sh", filepath.ToSlash(script), "claude", "SessionStart")
 		cmd.Env = []string{"PATH=/nowhere", "HOME=" + home, "REWIND_BINARY=" + binary}
