@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -40,6 +42,12 @@ func (r *Repo) Leave(ctx context.Context, tip oid.ID, settings []string) error {
 		_, err = r.Rewrite(ctx, func(s StoreSnapshot) bool { return !s.Native })
 	case others == 0 && !tip.IsZero():
 		_, err = r.git(ctx, nil, "update-ref", "-d", StoreRef, tip.String())
+		// git keeps this one, once it is empty.
+		if folder := filepath.Join(r.layout.CommonDir, filepath.Dir(filepath.FromSlash(StoreRef))); err == nil {
+			if info, _ := os.Lstat(folder); info != nil && info.IsDir() {
+				_ = os.Remove(folder)
+			}
+		}
 	}
 	for _, name := range settings {
 		if err == nil {
