@@ -62,7 +62,15 @@ func newEditor(t *testing.T) *editor {
 }
 
 // Each function of the script is a test; REWIND_NVIM names some of them.
-func TestTheEditorWithoutATerminal(t *testing.T) {
+func TestTheEditorWithoutATerminal(t *testing.T) { runScript(t, "0", os.Getenv("REWIND_NVIM")) }
+
+// What meets them has the names that newer versions have, and not those that they drop.
+func TestAnEditorWithoutDeprecatedNames(t *testing.T) {
+	runScript(t, "1", "lines_are_put_back,the_prompt_of_a_line,a_server_that_died,names_of_any_bytes,checkhealth")
+}
+
+func runScript(t *testing.T, newer, only string) {
+	t.Helper()
 	e := newEditor(t)
 	results := filepath.Join(e.home, "results")
 	script, err := filepath.Abs("test/flows.lua")
@@ -70,13 +78,13 @@ func TestTheEditorWithoutATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("nvim", append(append([]string{"--headless"}, e.args...), "-c", "luafile "+script)...)
-	cmd.Dir, cmd.Env = e.dir, append(e.env, "RESULTS="+results, "ONLY="+os.Getenv("REWIND_NVIM"))
+	cmd.Dir, cmd.Env = e.dir, append(e.env, "RESULTS="+results, "ONLY="+only, "NEWER="+newer)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Kill() })
+	timer := time.AfterFunc(15*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	ended := cmd.Wait()
 	text, _ := os.ReadFile(results)

@@ -1,5 +1,16 @@
 -- The plug-in in `nvim --headless`, on the real program: run by nvim_test.go. Each
 -- function of `tests` has a directory of its own, and prints a line of its result.
+if vim.env.NEWER == '1' then -- what newer versions have in place of what they will not have any more
+  vim.uv, vim.loop = vim.uv or vim.loop, nil
+  vim.text = vim.text or {}
+  vim.text.diff, vim.diff = vim.text.diff or vim.diff, nil
+  local health = vim.health or require('health')
+  local function is(name) return health[name] or health['report_' .. name] end
+  vim.health = { start = is('start'), ok = is('ok'), warn = is('warn'), error = is('error') }
+  package.loaded.health = nil
+  package.preload.health = function() error('there is no module health any more') end
+end
+local uv = vim.uv or vim.loop
 local tests = {}
 local rewind, server, names = require('rewind'), require('rewind.server'), require('rewind.names')
 local said, answers, asked = {}, {}, {}
@@ -75,7 +86,7 @@ local function edit(name) vim.cmd('edit ' .. vim.fn.fnameescape(name)) end
 
 -- The servers of the directory of this test.
 local function running()
-  return vim.tbl_filter(function(s) return s.root:find(vim.loop.cwd(), 1, true) == 1 end, server.all())
+  return vim.tbl_filter(function(s) return s.root:find(uv.cwd(), 1, true) == 1 end, server.all())
 end
 
 local function until_true(what, f) assert(vim.wait(20000, f, 10), what .. ': ' .. table.concat(said, ' | ')) end
@@ -188,7 +199,7 @@ function tests.files_are_compared_in_vimdiff()
   equal({ text(), vim.wo.diff }, { 'a\nb\nc', true })
   vim.cmd('tabclose')
   press('dn')
-  equal(vim.api.nvim_buf_get_name(0), vim.loop.cwd() .. '/f.txt', 'the file as it is now')
+  equal(vim.api.nvim_buf_get_name(0), uv.cwd() .. '/f.txt', 'the file as it is now')
   vim.cmd('tabclose')
   go('fix the test')
   press('dd')
@@ -217,7 +228,7 @@ function tests.a_file_with_odd_bytes_is_shown_as_the_editor_would_read_it()
     edit(name)
     local function state() return { text(), vim.bo.fileformat, vim.bo.fileencoding, vim.bo.bomb } end
     local want = state()
-    vim.cmd('buffer ' .. require('rewind.past').buffer(vim.loop.cwd(), '@', name))
+    vim.cmd('buffer ' .. require('rewind.past').buffer(uv.cwd(), '@', name))
     equal(state(), want, name)
   end
 end
@@ -314,8 +325,8 @@ function tests.a_server_that_died_is_told_of_and_started_again()
   turns()
   vim.cmd('Rewind')
   local first = running()[1].pid
-  server.request(vim.loop.cwd(), 'status', {}, function(why) said[#said + 1] = why or 'answered' end)
-  vim.loop.kill(first, 'sigkill')
+  server.request(uv.cwd(), 'status', {}, function(why) said[#said + 1] = why or 'answered' end)
+  uv.kill(first, 'sigkill')
   until_true('the end', function() return #running() == 0 end)
   vim.cmd('Rewind')
   has(text(), '“tidy up”')
@@ -333,8 +344,8 @@ function tests.a_program_that_is_missing_or_another_one_is_told_of_in_a_sentence
   vim.cmd('Rewind')
   has(said[3], 'rewind: ')
   write('old', '#!/bin/sh\nread line\necho \'{"jsonrpc":"2.0","id":1,"error":{"code":10,"message":"no common protocol version"}}\'\nsleep 1\n')
-  vim.loop.fs_chmod('old', 493)
-  vim.g.rewind_program = vim.loop.cwd() .. '/old'
+  uv.fs_chmod('old', 493)
+  vim.g.rewind_program = uv.cwd() .. '/old'
   vim.cmd('Rewind')
   has(said[4], 'does not speak protocol 1')
   equal(#said, 4)
@@ -346,9 +357,38 @@ end
 
 function tests.a_program_in_the_project_is_not_run()
   write('rewind', '#!/bin/sh\ntouch ran\n')
-  vim.loop.fs_chmod('rewind', 493)
+  uv.fs_chmod('rewind', 493)
   vim.cmd('Rewind')
   equal(read('ran'), nil)
+end
+
+function tests.a_relative_directory_of_the_path_has_no_program()
+  local path = vim.env.PATH
+  write('bin/rewind', '#!/bin/sh\ntouch ran\n')
+  uv.fs_chmod('bin/rewind', 493)
+  vim.env.PATH = 'bin:.:' .. path
+  vim.cmd('Rewind')
+  vim.env.PATH = path
+  equal(read('ran'), nil)
+  has(text(), 'Nothing is recorded here yet')
+end
+
+-- The first request is passed on, and what it is answered never comes back.
+function tests.a_server_that_dies_in_a_restore_is_one_message_and_buffers_are_read_again()
+  turns()
+  edit('g.txt')
+  write('cut', '#!/bin/sh\nsed -u \'/"method":"restore"/q\' | rewind "$@" | sed -u \'/"written"/{/"plan"/!d}\'\n')
+  uv.fs_chmod('cut', 493)
+  vim.g.rewind_program = uv.cwd() .. '/cut'
+  run({ 'rewind', 'snapshot', '-q', '-m', 'with it' })
+  write('g.txt', 'other\n')
+  vim.cmd('edit!')
+  answers = { 1 }
+  vim.cmd('RewindRestore @ g.txt')
+  equal(read('g.txt'), 'g\n')
+  has(said[#said], 'it may be done in part')
+  equal(#said, 1)
+  equal(text(), 'g')
 end
 
 function tests.several_worktrees_have_servers_of_their_own()
@@ -425,7 +465,7 @@ function tests.a_snapshot_that_is_gone_is_one_message()
   turns()
   vim.cmd('RewindRestore 0123456789ab')
   vim.cmd('RewindDiff 0123456789ab')
-  vim.cmd('edit ' .. vim.fn.fnameescape('rewind://' .. vim.loop.cwd() .. '//0123456789ab/f.txt'))
+  vim.cmd('edit ' .. vim.fn.fnameescape('rewind://' .. uv.cwd() .. '//0123456789ab/f.txt'))
   equal(#said, 3)
   for _, one in ipairs(said) do
     has(one, 'no such snapshot')
@@ -435,7 +475,7 @@ end
 function tests.a_directory_that_is_gone_and_no_place_for_a_history_are_one_message()
   turns()
   vim.cmd('Rewind')
-  local dir = vim.loop.cwd()
+  local dir = uv.cwd()
   vim.cmd('cd /')
   vim.fn.delete(dir, 'rf')
   press('gr')
@@ -460,15 +500,15 @@ function tests.checkhealth_tells_program_server_and_history()
   turns()
   vim.cmd('checkhealth rewind')
   has(text(), 'the program is ')
-  has(text(), '3 snapshots of ' .. vim.loop.cwd())
+  has(text(), '3 snapshots of ' .. uv.cwd())
 end
 
 local top, results = vim.fn.getcwd(), assert(io.open(vim.env.RESULTS, 'w'))
 local list = vim.tbl_keys(tests)
 table.sort(list)
 for i, name in ipairs(list) do
-  local only = vim.env.ONLY or ''
-  if name:find(only, 1, true) then
+  local wanted = vim.tbl_filter(function(part) return name:find(part, 1, true) ~= nil end, vim.split(vim.env.ONLY or '', ','))
+  if #wanted > 0 then
     vim.cmd('silent! tabonly! | silent! only! | silent! %bwipeout!')
     vim.cmd('cd ' .. top)
     said, answers, asked = {}, {}, {}

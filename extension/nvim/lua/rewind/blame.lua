@@ -50,9 +50,9 @@ function M.line(buf, lnum)
     return 'not recorded yet'
   end
   local record = b.records[line.snapshot]
-  local timeline = require('rewind.timeline')
-  local what = record and timeline.describe(record) or ''
-  return (line.older and 'or older: ' or '') .. (what ~= '' and what or line.snapshot:sub(1, 7)) .. (record and '  ' .. timeline.when(record.time) or ''), line.snapshot
+  local say = require('rewind.text')
+  local what = record and say.describe(record) or ''
+  return (line.older and 'or older: ' or '') .. (what ~= '' and what or line.snapshot:sub(1, 7)) .. (record and '  ' .. say.when(record.time) or ''), line.snapshot
 end
 
 local function show(buf)

@@ -154,8 +154,14 @@ local function carry_out(root, o)
   if #unsaved(root, plan.changes) > 0 then
     server.fail('a buffer has unsaved text by now; nothing was changed')
   end
-  local done = server.ask(root, o.method, vim.tbl_extend('force', o.params, { plan = plan.plan, id = not o.params.ids and plan.id or nil }))
-  reload(root, plan.changes)
+  local ok, done = pcall(server.ask, root, o.method, vim.tbl_extend('force', o.params, { plan = plan.plan, id = not o.params.ids and plan.id or nil }))
+  reload(root, plan.changes) -- also of what failed half way
+  if not ok then
+    if type(done) == 'table' and done.rewind:find('^rewind serve ended') then
+      server.fail('%s; it may be done in part: the next restore or snapshot finishes what was begun, :RewindUndo takes it back', done.rewind)
+    end
+    error(done, 0)
+  end
   tell(done, o.what, open)
 end
 

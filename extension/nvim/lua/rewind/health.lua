@@ -22,7 +22,7 @@ function M.check()
   end
   local status = server.ask(root, 'status')
   if status.last_time then
-    ok(('%d snapshots of %s, the last at %s'):format(status.snapshots, root, require('rewind.timeline').when(status.last_time)))
+    ok(('%d snapshots of %s, the last at %s'):format(status.snapshots, root, require('rewind.text').when(status.last_time)))
   else
     warn('nothing is recorded in ' .. root, { ':RewindSnapshot records it now', '`rewind setup` has your agents do it' })
   end

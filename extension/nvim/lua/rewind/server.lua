@@ -17,12 +17,20 @@ function M.fail(sentence, ...)
 end
 
 --- The program, as an absolute path. Only the user's own configuration names it:
---- never a file of the project.
+--- never a file of the project, which a relative directory on the path would have.
 function M.program()
-  local asked = vim.g.rewind_program or 'rewind'
-  local found = vim.fn.exepath(vim.fn.expand(asked))
-  local here = vim.fn.fnamemodify(found, ':h') == vim.fn.getcwd() and not asked:find('[/\\]')
-  if found == '' or here then
+  local asked, found = vim.g.rewind_program or 'rewind', ''
+  if asked:find('[/\\]') then
+    found = vim.fn.exepath(vim.fn.expand(asked))
+  else
+    local windows = vim.fn.has('win32') == 1
+    for _, dir in ipairs(vim.split(vim.env.PATH or '', windows and ';' or ':')) do
+      if found == '' and dir:find(windows and '^%a:[/\\]' or '^/') then
+        found = vim.fn.exepath(dir .. '/' .. asked)
+      end
+    end
+  end
+  if found == '' then
     M.fail('there is no program "%s": install rewind (docs/install.md), or set g:rewind_program', asked)
   end
   return found
