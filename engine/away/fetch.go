@@ -28,6 +28,7 @@ type pull struct {
 	local  tree.Loader
 	has    func([]oid.ID) (map[oid.ID]bool, error)
 	told   func(done, total int)
+	trail  trail
 	sweeps *uint64 // how often the store had been swept when it was asked first what is here
 
 	nodes map[restic.ID]map[string]*restic.Node // trees there that were read ahead
@@ -42,7 +43,7 @@ type pull struct {
 }
 
 func newPull(ctx context.Context, s *Session, alg oid.Algorithm) *pull {
-	return &pull{ctx: ctx, s: s, alg: alg, nodes: map[restic.ID]map[string]*restic.Node{}, blobs: map[restic.ID][]byte{}, trees: map[oid.ID][]byte{}, whole: map[tree.State]bool{}, wanted: map[oid.ID]bool{}, overlays: map[oid.ID]oid.ID{}}
+	return &pull{ctx: ctx, s: s, alg: alg, trail: newTrail(), nodes: map[restic.ID]map[string]*restic.Node{}, blobs: map[restic.ID][]byte{}, trees: map[oid.ID][]byte{}, whole: map[tree.State]bool{}, wanted: map[oid.ID]bool{}, overlays: map[oid.ID]oid.ID{}}
 }
 
 // A want is a content that is lacking here.
@@ -148,6 +149,7 @@ func (p *pull) open(d *Distant) (*pulled, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.trail.add(d, r, beside)
 	commit, err := p.object(beside, commitName, oid.Commit, r.Snapshot.ID)
 	if err != nil {
 		return nil, err

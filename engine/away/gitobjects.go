@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
@@ -154,8 +155,7 @@ func (p *gitPush) without(s *records.Snapshot) (*records.Snapshot, error) {
 		return id, nil
 	}
 	full := *s
-	read := func(id oid.ID) ([]byte, error) { return p.r.Objects.Payload(p.ctx, oid.Blob, id) }
-	if err := records.UnpackSkipped(read, &full); err != nil {
+	if err := (&lookup.Reader{Objects: p.r.Objects}).Fill(p.ctx, &full); err != nil {
 		return nil, err
 	}
 	full.Tree = oid.ID{} // of it nothing goes

@@ -30,7 +30,7 @@ func (r *Remotes) pushGit(ctx context.Context, s *Session, k *known) (*Pushed, e
 		if err != nil {
 			return nil, err
 		}
-		w, err := r.todo(ctx, k)
+		w, err := r.todo(ctx, k, true)
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +207,7 @@ func (r *Remotes) pruneGit(ctx context.Context, s *Session, k *known, dry bool) 
 		}
 	}
 	k.keepFiles(func(id restic.ID, _ file) bool { return !k.mine(id) })
-	w, err := r.todo(ctx, k)
+	w, err := r.todo(ctx, k, true)
 	if err == nil && len(w.send) > 0 {
 		err = r.sendGit(ctx, s, k, gitBase{lease: tips[g.own]}, w)
 	}

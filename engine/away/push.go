@@ -33,7 +33,8 @@ type push struct {
 }
 
 // snapshot stores all of a snapshot, and returns the tree that shows it.
-func (p *push) snapshot(s *records.Snapshot, rec []byte) (restic.ID, error) {
+func (p *push) snapshot(e errand) (restic.ID, error) {
+	s := e.s
 	if err := p.contents(s.State()); err != nil {
 		return restic.ID{}, err
 	}
@@ -46,7 +47,7 @@ func (p *push) snapshot(s *records.Snapshot, rec []byte) (restic.ID, error) {
 		return restic.ID{}, err
 	}
 	var nodes []restic.Node
-	for name, payload := range map[string][]byte{recordName: rec, commitName: commit} {
+	for name, payload := range map[string][]byte{recordName: e.text, commitName: commit} {
 		if err := p.add(&nodes, name, payload); err != nil {
 			return restic.ID{}, err
 		}
@@ -59,6 +60,9 @@ func (p *push) snapshot(s *records.Snapshot, rec []byte) (restic.ID, error) {
 		if err := p.add(&nodes, blobPrefix+id.String(), payload); err != nil {
 			return restic.ID{}, err
 		}
+	}
+	if err := p.plans(&nodes, e.record.Operations); err != nil {
+		return restic.ID{}, err
 	}
 	nodes = append(nodes, restic.Node{Name: stateName, Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: d.beside})
 	beside, err := p.w.PutTree(nodes)

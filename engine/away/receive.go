@@ -237,7 +237,7 @@ func (v *receiver) note(list []*Distant, got []*pulled) {
 	defer lock.Unlock()
 	k := loadKnown(filepath.Join(dir, knownFile))
 	for i, s := range got {
-		if hash, err := hashOf(s.Snapshot, s.pins); err == nil {
+		if hash, err := hashOf(s.Snapshot, s.pins, nil); err == nil {
 			k.addPushed(s.ID, hash)
 			k.addFile(list[i].ID, file{of: s.ID, tags: tagsHash(list[i].Tags), tree: list[i].Tree})
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
@@ -36,6 +37,9 @@ type record struct {
 	Snapshot  *records.Snapshot `json:"snapshot"`
 	Pins      []string          `json:"pins,omitempty"` // names that it was given, sorted
 	Of        oid.ID            `json:"of,omitzero"`    // in a git remote: the snapshot with what stays on its machine
+
+	Operations []operation `json:"operations,omitempty"` // that began with it
+	Last       string      `json:"last,omitempty"`       // the key of the one that had begun last when it was taken
 }
 
 // original is the id of the snapshot that was recorded.
@@ -101,13 +105,19 @@ func plain(s *records.Snapshot) *records.Snapshot {
 	return &n
 }
 
-// hashOf is by what a snapshot that says something new is told from one that was pushed, on whatever machine.
-func hashOf(s *records.Snapshot, pins []string) (restic.ID, error) {
+// hashOf is by what a snapshot that says something new is told from one that was pushed, on whatever machine. Of
+// operations count those that were begun on this one.
+func hashOf(s *records.Snapshot, pins []string, began []operation) (restic.ID, error) {
 	n := plain(s)
 	n.Where = ""
 	text, err := json.Marshal(n)
 	for _, name := range pins {
 		text = append(append(text, 0), name...)
+	}
+	for _, op := range began {
+		if !op.brought {
+			text = append(append(text, 0, 0), op.Key...)
+		}
 	}
 	return sha256.Sum256(text), err
 }
@@ -131,6 +141,9 @@ func tagsOf(s *records.Snapshot, r record) []string {
 	}
 	for _, name := range r.Pins {
 		add(pinTag, name)
+	}
+	if n := len(r.Operations); n > 0 {
+		add(operationsTag, strconv.Itoa(n))
 	}
 	for _, p := range s.Points {
 		add(labelTag, p.Label)
@@ -157,10 +170,12 @@ const (
 	worktreeTag  = "worktree:"
 	algorithmTag = "algorithm:"
 	tagMost      = 120
+
+	operationsTag = "operations:"
 )
 
 // isOurTag reports whether a tag is one that a push gives, and not one that somebody has given there.
 func isOurTag(tag string) bool {
-	return tag == oursTag || tag == undoTag || slices.ContainsFunc([]string{idTag, historyTag, algorithmTag, worktreeTag, labelTag, pinTag, sessionTag, agentTag, triggerTag, promptTag},
+	return tag == oursTag || tag == undoTag || slices.ContainsFunc([]string{idTag, historyTag, algorithmTag, worktreeTag, labelTag, pinTag, sessionTag, agentTag, triggerTag, promptTag, operationsTag},
 		func(word string) bool { return strings.HasPrefix(tag, word) })
 }

@@ -165,6 +165,13 @@ func (r *Remotes) goOn(ctx context.Context, in *receiver, empty bool, older []*D
 			return nil, fmt.Errorf("%w: %s", ErrTampered, n.Reason)
 		}
 	}
+	if in.p.s.git == nil {
+		left, err := in.inherit(append(older, d), d)
+		if err != nil {
+			return nil, err
+		}
+		out.Fetched.Left = append(out.Fetched.Left, left...)
+	}
 	if out.Written != nil {
 		return out, nil
 	}

@@ -51,7 +51,7 @@ func (r *Remotes) Push(ctx context.Context, s *Session) (*Pushed, error) {
 		}
 	}
 	k := loadKnown(filepath.Join(s.cache, knownFile))
-	w, err := r.todo(ctx, k)
+	w, err := r.todo(ctx, k, false)
 	if err == nil && (len(w.send) == 0 || len(k.files) == 0) {
 		w, err = r.look(ctx, s, k)
 	}
@@ -94,8 +94,9 @@ type work struct {
 	out    *Pushed  // with what was there
 }
 
-// todo compares the snapshots of the store with what is there, as far as is known.
-func (r *Remotes) todo(ctx context.Context, k *known) (w work, err error) {
+// todo compares the snapshots of the store with what is there, as far as is known. Open says that anybody may read what
+// is there: plans of operations name files that stay here.
+func (r *Remotes) todo(ctx context.Context, k *known, open bool) (w work, err error) {
 	w.out = &Pushed{}
 	all, err := records.Read(ctx, r.View, (*records.View).Snapshots)
 	if err != nil || len(all) == 0 {
@@ -110,22 +111,26 @@ func (r *Remotes) todo(ctx context.Context, k *known) (w work, err error) {
 		return w, err
 	}
 	pins := map[oid.ID][]string{}
-	if err := r.View(ctx, func(v *records.View) error {
+	ops := &deeds{}
+	if err := r.View(ctx, func(v *records.View) (err error) {
 		for name, id := range v.Pins() {
 			pins[id] = append(pins[id], name)
 		}
-		return nil
+		if !open {
+			ops, err = deedsOf(v)
+		}
+		return err
 	}); err != nil {
 		return w, err
 	}
 	copies := k.copies()
 	for _, s := range slices.Backward(all) {
 		slices.Sort(pins[s.ID])
-		e := errand{s: s, record: record{Algorithm: r.Objects.Algorithm.String(), History: history, Root: r.Owner.Root, Pins: pins[s.ID]}}
+		e := errand{s: s, record: record{Algorithm: r.Objects.Algorithm.String(), History: history, Root: r.Owner.Root, Pins: pins[s.ID], Operations: ops.from[s.ID], Last: ops.last(s)}}
 		if at, ok := roots[s.Where]; ok && s.Where != r.Owner.Key {
 			e.record.Root = at.Root
 		}
-		if e.hash, err = hashOf(s, e.record.Pins); err == nil {
+		if e.hash, err = hashOf(s, e.record.Pins, e.record.Operations); err == nil {
 			e.text, err = encode(s, e.record)
 		}
 		if err != nil {
@@ -187,7 +192,7 @@ func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo work) (*P
 	if lost := k.lost(names); lost || len(todo.others) > 0 {
 		looked := todo.out.Looked
 		if err = s.check(ctx, k, todo.others, names, lost); err == nil {
-			todo, err = r.todo(ctx, k)
+			todo, err = r.todo(ctx, k, false)
 		}
 		if err == nil {
 			err = k.save()
@@ -233,7 +238,7 @@ func (r *Remotes) sendAll(ctx context.Context, s *Session, k *known, todo []erra
 func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) error {
 	trees := make([]restic.ID, len(todo))
 	for i, e := range todo {
-		id, err := p.snapshot(e.s, e.text)
+		id, err := p.snapshot(e)
 		if errors.Is(err, records.ErrDamaged) && p.ctx.Err() == nil {
 			out.Left = append(out.Left, records.Note{Path: records.Path(e.s.ID.String()), Reason: err.Error()})
 			continue
@@ -301,7 +306,7 @@ type Behind struct {
 
 // Behind tells from what is known here how far a remote is behind. It asks nobody.
 func (r *Remotes) Behind(ctx context.Context, m Remote) (*Behind, error) {
-	w, err := r.todo(ctx, loadKnown(filepath.Join(r.cacheOf(m.Repo), knownFile)))
+	w, err := r.todo(ctx, loadKnown(filepath.Join(r.cacheOf(m.Repo), knownFile)), m.Git)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func (r *Remotes) look(ctx context.Context, s *Session, k *known) (work, error) 
 	if err := s.listed(ctx, k); err != nil {
 		return work{}, err
 	}
-	w, err := r.todo(ctx, k)
+	w, err := r.todo(ctx, k, false)
 	if err == nil {
 		w.out.Looked = true
 	}

@@ -10,6 +10,7 @@ package lookup
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -60,8 +61,25 @@ func (r *Reader) Record(ctx context.Context, id oid.ID) (found *records.Snapshot
 
 // Fill completes records by the skipped paths that have a content of their own.
 func (r *Reader) Fill(ctx context.Context, list ...*records.Snapshot) error {
-	load := func(id oid.ID) ([]byte, error) { return r.Objects.Payload(ctx, oid.Blob, id) }
-	return records.UnpackSkipped(load, list...)
+	known := map[oid.ID][]records.Note{}
+	for _, s := range list {
+		if s == nil || s.SkippedIn.IsZero() || len(s.Skipped) > 0 {
+			continue
+		}
+		notes, ok := known[s.SkippedIn]
+		if !ok {
+			payload, err := r.Objects.Payload(ctx, oid.Blob, s.SkippedIn)
+			if err != nil {
+				return fmt.Errorf("what snapshot %v left out: %w", s.ID, err)
+			}
+			if err := json.Unmarshal(payload, &notes); err != nil {
+				return fmt.Errorf("%w: what snapshot %v left out: %w", records.ErrDamaged, s.ID, err)
+			}
+			known[s.SkippedIn] = notes
+		}
+		s.Skipped = notes
+	}
+	return nil
 }
 
 // A Finder finds snapshots by ids that come from outside: what was typed, what

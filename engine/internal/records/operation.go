@@ -41,6 +41,9 @@ type Operation struct {
 	Ended    time.Time `json:"ended,omitzero"` // zero: unfinished
 	Partial  bool      `json:"partial,omitempty"`
 	InBisect bool      `json:"in_bisect,omitempty"` // begun during a bisect: not to be seen in the history
+
+	Brought bool   `json:"brought,omitempty"` // it was begun elsewhere, and came with a resume
+	Beside  string `json:"beside,omitempty"`  // of such a one: the key of what lay on top of the other stack
 }
 
 // Operation returns the operation with a number, nil for 0.

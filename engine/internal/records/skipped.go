@@ -2,7 +2,6 @@ package records
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -24,28 +23,4 @@ func (s *Snapshot) PackSkipped(put func([]byte) (oid.ID, error)) (err error) {
 	}
 	s.SkippedIn, err = put(list)
 	return err
-}
-
-// UnpackSkipped completes records by the skipped paths that have a content of
-// their own; load gives a content.
-func UnpackSkipped(load func(oid.ID) ([]byte, error), list ...*Snapshot) error {
-	known := map[oid.ID][]Note{}
-	for _, s := range list {
-		if s == nil || s.SkippedIn.IsZero() || len(s.Skipped) > 0 {
-			continue
-		}
-		notes, ok := known[s.SkippedIn]
-		if !ok {
-			payload, err := load(s.SkippedIn)
-			if err != nil {
-				return fmt.Errorf("what snapshot %v left out: %w", s.ID, err)
-			}
-			if err := json.Unmarshal(payload, &notes); err != nil {
-				return fmt.Errorf("%w: what snapshot %v left out: %w", ErrDamaged, s.ID, err)
-			}
-			known[s.SkippedIn] = notes
-		}
-		s.Skipped = notes
-	}
-	return nil
 }
