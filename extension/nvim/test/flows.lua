@@ -355,6 +355,32 @@ function tests.a_program_that_is_missing_or_another_one_is_told_of_in_a_sentence
   has(text(), 'Nothing is recorded here yet')
 end
 
+-- Each answer is given to whatever is asked first.
+function tests.answers_of_another_kind_are_one_sentence_and_end_what_was_asked()
+  local odd = {
+    ['{"id":1}'] = 'does not know', ['{"id":1,"result":null}'] = 'does not know', ['{"id":1,"result":{}}'] = 'does not know',
+    ['{"id":1,"result":{"root":7}}'] = 'does not know', ['{"id":1,"error":"no"}'] = 'does not know', ['{"id":1,"error":{"code":1}}'] = 'does not know',
+    ['{"id":1,"error":null,"result":5}'] = 'does not know', ['{"method":"warning"}\n7'] = 'no JSON', ['{"id":1,"result":{"root":"/'] = 'rewind serve ended', ['\255\254'] = 'no JSON',
+  }
+  for answer, sentence in pairs(odd) do
+    said = {}
+    write('odd', '#!/bin/sh\nread line\ncat answer\n')
+    write('answer', answer .. (answer:find('"/$') and '' or '\n'))
+    uv.fs_chmod('odd', 493)
+    vim.g.rewind_program = uv.cwd() .. '/odd'
+    vim.cmd('Rewind')
+    equal(#said, 1, answer)
+    has(said[1], sentence)
+    until_true('its end', function() return #running() == 0 end)
+  end
+  vim.g.rewind_program = uv.cwd() .. '/mirror' -- a request is no answer to itself
+  write('mirror', '#!/bin/sh\nread line\necho "$line"\n')
+  uv.fs_chmod('mirror', 493)
+  said = {}
+  vim.cmd('Rewind')
+  has(said[1], 'rewind serve ended')
+end
+
 function tests.a_program_in_the_project_is_not_run()
   write('rewind', '#!/bin/sh\ntouch ran\n')
   uv.fs_chmod('rewind', 493)

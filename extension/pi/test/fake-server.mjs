@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // A server of the protocol that answers by a script: FAKE_RULES is a JSON
 // object from methods to what happens. "$die" ends the process, "$hang" never
-// answers, "$long" answers with two megabytes, {"$error": [code, message]} fails, anything else is the result.
+// answers, "$long" answers with two megabytes, {"$error": [code, message]} fails, {"$noise": text} prints that before an empty
+// result, anything else is the result.
 
 import { appendFileSync } from "node:fs";
 import readline from "node:readline";
@@ -23,8 +24,9 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
     send({ id, result: { text: "ä\u2028".repeat(500_000) } });
     continue;
   }
+  if (rule.$noise) process.stdout.write(rule.$noise);
   if (rule.$warning) send({ method: "warning", params: { message: rule.$warning } });
   if (rule.$error) send({ id, error: { code: rule.$error[0], message: rule.$error[1] } });
-  else send({ id, result: rule });
+  else send({ id, result: rule.$noise ? {} : rule });
 }
 log("end");

@@ -92,6 +92,7 @@ export class Server {
       client = new Client({ binary: this.options.program(), onWarning: this.options.tell, ...(this.options.env ? { env: this.options.env } : {}) });
       const params = { protocol: PROTOCOL, dir: this.options.dir, client: this.options.client };
       const info = await client.request<Initialized>("initialize", params, { timeoutMs: 30_000 });
+      if (typeof info?.root !== "string") throw new TooOld("The program rewind answers what this extension does not know: bring both to the same version");
       await this.isNew(client, info);
       this.accept(client, info);
     } catch (error) {
@@ -103,7 +104,7 @@ export class Server {
   }
 
   private accept(client: Client, info: Initialized): void {
-    for (const warning of info.warnings) this.options.tell(warning);
+    for (const warning of info.warnings ?? []) this.options.tell(warning);
     this.client = client;
     this.info = info;
     this.failures = 0;

@@ -59,6 +59,17 @@ test("another version is said after a new start", async (t) => {
   assert.deepEqual(told, ["The program rewind had ended, and was started again: it is version v9 now."]);
 });
 
+test("what another program answers is one sentence, and what is no JSON is passed over", async (t) => {
+  for (const initialize of [{}, { root: 7 }, 5]) {
+    const odd = tried(t, { ...NEW, initialize });
+    await assert.rejects(odd.server.request("status"), /answers what this extension does not know/);
+    assert.equal(odd.server.trouble?.kind, "old");
+  }
+  const bare = tried(t, { ...NEW, initialize: { protocol: 1, version: "v9", root: "/" }, list: { $noise: "no { JSON\nnull\n7\n[]\n\"text\"\n{\"id\":\"1\"}\n" } });
+  assert.deepEqual(await bare.server.request("list"), {});
+  assert.deepEqual(bare.told, []);
+});
+
 test("a program that is missing, too old, or refuses is told apart, and tried again later", async (t) => {
   const missing = tried(t, {}, () => {
     throw new NoProgram("not there");

@@ -82,23 +82,35 @@ local function stop(s)
   end
 end
 
+-- What another version answers may lack what this one has.
+local other_version = 'the program answers what this plug-in does not know: bring both to the same version'
+
+local function fields(value) return type(value) == 'table' and value or {} end
+
+local function warn(sentence)
+  if type(sentence) == 'string' then
+    vim.notify('rewind: ' .. names.printable(sentence), vim.log.levels.WARN)
+  end
+end
+
 local function receive(s, line)
   local ok, message = pcall(vim.json.decode, line)
   if not ok or type(message) ~= 'table' then
     return settle(s, 'the program answered what is no JSON: is g:rewind_program rewind?'), stop(s)
   end
   if message.method == 'warning' then
-    return vim.notify('rewind: ' .. names.printable(message.params.message), vim.log.levels.WARN)
+    return warn((fields(message.params)).message)
   end
-  local done = message.id and s.waiting[message.id]
+  local done = message.id and not message.method and s.waiting[message.id]
   if not done then
     return
   end
   s.waiting[message.id] = nil
-  if message.error then
-    done(message.error.message, nil, message.error.code)
-  else
+  if type(message.result) == 'table' then
     done(nil, message.result)
+  else
+    local no = fields(message.error)
+    done(type(no.message) == 'string' and no.message or other_version, nil, no.code)
   end
   if not s.ended and next(s.waiting) == nil then
     s.timer:start(M.rest, 0, function() stop(s) end)
@@ -177,7 +189,9 @@ local function start(dir)
   s.pid, servers[dir] = pid, s
   listen(s, out, err)
   post(s, 'initialize', { protocol = M.protocol, dir = dir, client = 'nvim' }, function(why, result, code)
-    if why and code == 10 then
+    if not why and type(result.root) ~= 'string' then
+      why = other_version
+    elseif code == 10 then
       why = ('this rewind does not speak protocol %d of the plug-in: bring both to the same version'):format(M.protocol)
     end
     if why then
@@ -188,8 +202,8 @@ local function start(dir)
       return
     end
     s.root, s.git, s.version = result.root, result.git, result.version
-    for _, warning in ipairs(result.warnings) do
-      vim.notify('rewind: ' .. names.printable(warning), vim.log.levels.WARN)
+    for _, warning in ipairs(fields(result.warnings)) do
+      warn(warning)
     end
   end)
   return s
