@@ -305,3 +305,43 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 		}
 	}
 }
+
+// What is used grows old where nobody asks for updates of it.
+func TestUpdatesAreAskedForOfAllThatIsUsed(t *testing.T) {
+	text, err := fs.ReadFile(root, ".github/dependabot.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string][]string{}
+	for _, m := range regexp.MustCompile(`package-ecosystem: (\S+)\n +director(?:y|ies): (.+)`).FindAllStringSubmatch(string(text), -1) {
+		asked[m[1]] = append(asked[m[1]], strings.Split(strings.Trim(m[2], "[]"), ", ")...)
+	}
+	used := map[string][]string{"github-actions": {"/"}}
+	needs := regexp.MustCompile(`"(dev|peer)?[dD]ependencies": *\{ *\n`)
+	err = fs.WalkDir(root, ".", func(name string, e fs.DirEntry, err error) error {
+		switch base := path.Base(name); {
+		case err != nil:
+			return err
+		case e.IsDir() && (base == ".git" || base == "node_modules" || base == "dist" || base == "installed" || base == "testdata"):
+			return fs.SkipDir
+		case base == "go.mod":
+			used["gomod"] = append(used["gomod"], path.Join("/", path.Dir(name)))
+		case base == "Dockerfile":
+			used["docker"] = append(used["docker"], path.Join("/", path.Dir(name)))
+		case base == "package.json":
+			if text, err := fs.ReadFile(root, name); err != nil || !needs.Match(text) {
+				return err
+			}
+			used["npm"] = append(used["npm"], path.Join("/", path.Dir(name)))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for system, folders := range used {
+		if got := asked[system]; !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(folders))) {
+			t.Errorf("%s: updates are asked for of %q; there are %q", system, got, folders)
+		}
+	}
+}
