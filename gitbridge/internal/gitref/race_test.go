@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestMain runs this binary as one of many processes that move a ref, when it
@@ -73,12 +74,13 @@ func successors(path string) (map[oid.ID]oid.ID, error) {
 	return next, nil
 }
 
-// TestNoUpdateIsLostAmongProcessesAndGit lets 32 processes and git programs
+// TestNoUpdateIsLostAmongProcessesAndGit lets 32 processes (5 with -short) and git programs
 // move one ref along a line of commits, each step by compare-and-swap, while
 // git packs the refs and collects garbage. Every step that was reported done
 // must be a step of the ref.
 func TestNoUpdateIsLostAmongProcessesAndGit(t *testing.T) {
-	const processes, moves, gitMoves = 32, 3, 10
+	const moves, gitMoves = 3, 10
+	processes := seed.Times(32)
 	r := newRepo(t, oid.SHA1, processes*moves+gitMoves+1)
 	var line strings.Builder
 	for _, id := range r.ids {
