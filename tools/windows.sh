@@ -34,7 +34,7 @@ at=$(mktemp -d "${TMPDIR:-/tmp}/rewind-windows.XXXXXX")
 case $(realpath "$at") in /dev/*) echo "TMPDIR must not lie below /dev: Wine hides that" >&2; exit 1 ;; esac
 # In memory where this user may mount: what is tested syncs many thousand files.
 mount -t tmpfs -o mode=700 rewind-windows "$at" 2>/dev/null && mounted=$at || mounted=
-export WINEPREFIX=$at/wine WINEDEBUG=-all
+export WINEPREFIX=$at/wine WINEDEBUG=-all TMPDIR=$at # Wine leaves the place of its sockets there
 host=
 trap 'wineserver=$(command -v wineserver || echo /usr/lib/wine/wineserver); "$wineserver" -k || true; [ -z "$host" ] || kill $host || true; [ -z "$mounted" ] || umount -l "$at"; rm -rf "$at"' EXIT
 mkdir "$at/bin" "$at/tmp"
