@@ -61,7 +61,7 @@ export function arrange(records: readonly SnapshotRecord[]): Entry[] {
     take(open, session, record, point);
   }
   for (const record of records) {
-    if (record.points.some((p) => p.session)) continue;
+    if (record.points.some((p) => p.session) && !isLabelled(record)) continue;
     if (record.of_restore && !record.names?.length) continue; // no undo leads to it
     singles.push(single(record, titleOf(record)));
   }
@@ -69,11 +69,16 @@ export function arrange(records: readonly SnapshotRecord[]): Entry[] {
   return [...groups, ...singles].sort(newestFirst);
 }
 
+/** Whether somebody gave it a label: then it has a row of its own, also where a prompt began from it. */
+function isLabelled(record: SnapshotRecord): boolean {
+  return record.points.some((p) => !p.session && p.label);
+}
+
 function take(open: Open, session: string, record: SnapshotRecord, point: Point): void {
   const last = open.turns.at(-1);
   if (point.trigger === "prompt") {
     if (last && last.to === undefined) last.to = record.id;
-    if (record.changed?.base && record.changed.files > 0 && !isEnd(last, record)) {
+    if (record.changed?.base && record.changed.files > 0 && !isEnd(last, record) && !isLabelled(record)) {
       open.singles.push(single(record, `Changed before “${promptOf(point) || "a prompt"}”`));
     }
     begin(open, session, point, record);

@@ -60,6 +60,15 @@ test("snapshots are arranged as sessions and prompts, each with the states befor
   assert.equal(turnOf(entries, "h1"), undefined);
 });
 
+test("a state that somebody gave a label has a row, also where a prompt began from it or a turn ended", () => {
+  const label = point("", "", { label: "good" });
+  const began = record("a", [label, point("prompt", "s", { prompt: "one" })], { label: "good", changed: { base: "x", files: 1, added: 1, removed: 0 } });
+  const ended = record("b", [point("turn", "s", { prompt: "one" }), label], { label: "good", changed: { base: "a", files: 1, added: 1, removed: 0 } });
+  const entries = arrange([ended, began]);
+  assert.deepEqual(entries.filter((e) => e.kind === "single").map((e) => [e.title, e.record.id]), [["good", "b"], ["good", "a"]]);
+  assert.deepEqual(entries.flatMap((e) => (e.kind === "session" ? e.entries.map((t) => t.kind) : [])), ["turn"]);
+});
+
 test("a turn whose beginning is not loaded, or whose end was never recorded, says so and invents nothing", () => {
   const p = { entry: "p", prompt: "go" };
   const cut = arrange([record("t", [point("turn", "s", p)], { changed: { base: "x", files: 1, added: 0, removed: 0 } })]);
