@@ -69,6 +69,8 @@ type Remotes struct {
 	Stamp    func() string // another one after each change of the store; "": it is gone
 	Progress func(step string) func(done, total int)
 
+	AtHome bool // what git does not keep stays here, whatever the remote is
+
 	Limits  func(*retention.Options) *retention.Options                  // completes limits by what the settings say
 	Bridge  func(context.Context) error                                  // brings into git what was fetched
 	Begin   func(context.Context, oid.Algorithm) (fresh bool, err error) // says how ids of a store are made that is not there yet; fresh: it is not, or is empty
@@ -284,6 +286,7 @@ type Session struct {
 	id    string       // of the repository
 	repo  *restic.Repo // nil: it is a git remote
 	git   *gitSession
+	home  bool         // what git does not keep stays here
 	cache string       // the directory of what is known of it; "": there is none
 	sure  bool         // that it is the one that was known, and is there
 	disk  bool         // it is in a directory, whose disk may be taken away at any time
@@ -331,7 +334,7 @@ func (r *Remotes) cacheOf(id string) string {
 func (r *Remotes) session(repo *restic.Repo) *Session {
 	dir := r.cacheOf(repo.ID())
 	repo.Keep(cache{dir})
-	return &Session{id: repo.ID(), repo: repo, cache: dir}
+	return &Session{id: repo.ID(), repo: repo, cache: dir, home: r.AtHome}
 }
 
 // Close releases what is open.

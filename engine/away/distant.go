@@ -15,6 +15,7 @@ import (
 type Distant struct {
 	*restic.Snapshot
 	Of      oid.ID // its id here
+	full    oid.ID // the snapshot that it lacks something of, which stays on its machine; zero: it is whole
 	History string
 	Undo    bool // only restores have taken it
 
@@ -59,6 +60,12 @@ func ours(all []*restic.Snapshot) (out []*Distant) {
 		if c := b.Time.Compare(a.Time); c != 0 {
 			return c
 		}
+		if whole := a.full.IsZero(); whole != b.full.IsZero() {
+			if whole {
+				return -1
+			}
+			return 1
+		}
 		return len(b.Tags) - len(a.Tags) // points are added
 	})
 	first := map[oid.ID]*Distant{}
@@ -73,11 +80,31 @@ func ours(all []*restic.Snapshot) (out []*Distant) {
 	return out
 }
 
+// original is the snapshot that was recorded.
+func (d *Distant) original() oid.ID {
+	if d.full.IsZero() {
+		return d.Of
+	}
+	return d.full
+}
+
+// withoutParts leaves out snapshots that lack something, where the whole ones are there too.
+func withoutParts(list []*Distant) []*Distant {
+	whole := map[oid.ID]bool{}
+	for _, d := range list {
+		whole[d.Of] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(d *Distant) bool { return !d.full.IsZero() && whole[d.full] })
+}
+
 // distant reads the tags of a snapshot; nil: it is not ours.
 func distant(snap *restic.Snapshot) *Distant {
 	d := &Distant{Snapshot: snap}
 	for _, text := range d.Said(idTag) {
 		d.Of, _ = oid.Parse(text)
+	}
+	for _, text := range d.Said(ofTag) {
+		d.full, _ = oid.Parse(text)
 	}
 	for _, text := range d.Said(historyTag) {
 		d.History = text

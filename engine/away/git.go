@@ -229,16 +229,6 @@ func (g *gitSession) listed(ref, host, name string, at oid.ID) (*restic.Snapshot
 	return s, nil
 }
 
-// original returns the snapshot that one was made of for a git remote: itself, or the same one with what stays on its
-// machine.
-func (g *gitSession) original(d *Distant) oid.ID {
-	var rec record
-	if err := json.Unmarshal(g.at[d.ID].text, &rec); err != nil || rec.Snapshot == nil {
-		return d.Of
-	}
-	return rec.original()
-}
-
 // othersGit leaves out what this store has brought there itself, or has under another id, and counts what it has.
 func (r *Remotes) othersGit(ctx context.Context, g *gitSession, list []*Distant) (others []*Distant, there int, err error) {
 	own, err := r.ref(ctx)
@@ -247,7 +237,7 @@ func (r *Remotes) othersGit(ctx context.Context, g *gitSession, list []*Distant)
 	}
 	err = r.View(ctx, func(v *records.View) error {
 		for _, d := range list {
-			s, err := v.Find(g.original(d))
+			s, err := v.Find(d.original())
 			switch {
 			case err != nil:
 				return err

@@ -3,15 +3,11 @@ package away
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/records"
-	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -20,17 +16,15 @@ import (
 
 // A gitPush makes objects of snapshots, for the ref of this store. It is for one goroutine.
 type gitPush struct {
-	ctx  context.Context
-	r    *Remotes
-	g    *gitSession
-	load tree.Loader
+	ctx context.Context
+	r   *Remotes
+	g   *gitSession
+	cut *cutter
 
-	made     map[oid.ID]gitbridge.Loose
 	order    []oid.ID          // of what was made
 	contents []oid.ID          // that lie in the store
 	overlays map[oid.ID]oid.ID // the tree that shows an overlay
-	homes    map[tree.State]home
-	commits  []oid.ID // of snapshots
+	commits  []oid.ID          // of snapshots
 	snaps    map[string]oid.ID
 	bytes    int64
 }
@@ -41,8 +35,8 @@ var errNotInGit = errors.New("it is not in git yet")
 // put makes an object.
 func (p *gitPush) put(kind oid.Kind, payload []byte) oid.ID {
 	id := p.g.alg.Sum(kind, payload)
-	if _, ok := p.made[id]; !ok {
-		p.made[id] = gitbridge.Loose{Kind: kind, Payload: payload}
+	if _, ok := p.cut.made[id]; !ok {
+		p.cut.made[id] = gitbridge.Loose{Kind: kind, Payload: payload}
 		p.order = append(p.order, id)
 		p.bytes += int64(len(payload))
 	}
@@ -65,7 +59,7 @@ func (p *gitPush) snapshot(e errand) error {
 	if !p.r.Objects.Git.Keeps(p.ctx, e.s.ID) {
 		return errNotInGit
 	}
-	n, err := p.without(e.s)
+	n, err := p.cut.without(p.ctx, e.s)
 	if err != nil {
 		return err
 	}
@@ -80,7 +74,7 @@ func (p *gitPush) snapshot(e errand) error {
 	files := map[string]tree.Entry{recordName: {Mode: tree.GitFile, ID: p.put(oid.Blob, text)}}
 	for _, id := range named(n) {
 		files[blobPrefix+id.String()] = tree.Entry{Mode: tree.GitFile, ID: id}
-		if _, ok := p.made[id]; !ok {
+		if _, ok := p.cut.made[id]; !ok {
 			p.contents = append(p.contents, id)
 		}
 	}
@@ -96,20 +90,12 @@ func (p *gitPush) snapshot(e errand) error {
 	return nil
 }
 
-// loaded reads a tree that was made, or is here.
-func (p *gitPush) loaded(id oid.ID) ([]byte, error) {
-	if o, ok := p.made[id]; ok {
-		return o.Payload, nil
-	}
-	return p.load(id)
-}
-
 // overlay makes the tree that shows an overlay: its bytes as a content, the contents that it names, and the overlays below.
 func (p *gitPush) overlay(id oid.ID) (oid.ID, error) {
 	if at, ok := p.overlays[id]; ok {
 		return at, nil
 	}
-	payload, err := p.loaded(id)
+	payload, err := p.cut.loaded(id)
 	if err != nil {
 		return oid.ID{}, objects.TreeError(err)
 	}
@@ -137,120 +123,6 @@ func (p *gitPush) overlay(id oid.ID) (oid.ID, error) {
 	p.overlays[id] = p.tree(files)
 	return p.overlays[id], nil
 }
-
-// without returns the snapshot without what git's tree of it does not have.
-func (p *gitPush) without(s *records.Snapshot) (*records.Snapshot, error) {
-	h, err := p.home(s.State())
-	if err != nil {
-		return nil, objects.TreeError(err)
-	}
-	if len(h.paths) == 0 {
-		return s, nil
-	}
-	sel := newPaths(h.paths)
-	editor := &retention.Editor{Algorithm: p.g.alg, Selection: sel, Trees: p.loaded, Contents: map[oid.ID]bool{}}
-	editor.Put = func(payload []byte) (oid.ID, error) {
-		id := p.g.alg.Sum(oid.Tree, payload)
-		p.made[id] = gitbridge.Loose{Kind: oid.Tree, Payload: payload} // a content there, not a tree: nothing is written as this
-		return id, nil
-	}
-	full := *s
-	if err := (&lookup.Reader{Objects: p.r.Objects}).Fill(p.ctx, &full); err != nil {
-		return nil, err
-	}
-	full.Tree = oid.ID{} // of it nothing goes
-	cut, err := editor.Cut(&full)
-	if err != nil {
-		return nil, err
-	}
-	cut.Tree = s.Tree
-	n := cut.Apply(&full, retention.AtHome)
-	if err := n.PackSkipped(func(text []byte) (oid.ID, error) { return p.put(oid.Blob, text), nil }); err != nil {
-		return nil, err
-	}
-	payload, err := p.r.Objects.Payload(p.ctx, oid.Commit, s.ID)
-	if err != nil {
-		return nil, err
-	}
-	c, err := gitbridge.DecodeSnapshot(payload, p.g.alg)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", records.ErrDamaged, err)
-	}
-	c.Tree, c.Overlay = n.Tree, n.Overlay
-	n.ID = p.put(oid.Commit, gitbridge.EncodeSnapshot(c, p.g.alg))
-	return n, nil
-}
-
-// A home is what of a directory stays at home: paths below it, and whether nothing else is in it.
-type home struct {
-	paths []string
-	all   bool
-}
-
-// home finds what git's tree of a directory does not have: ignored files, secrets, what lies in nested repositories.
-// Directories that have nothing at all are no content, and go.
-func (p *gitPush) home(s tree.State) (home, error) {
-	if s.Overlay.IsZero() {
-		return home{}, nil
-	}
-	if known, ok := p.homes[s]; ok {
-		return known, nil
-	}
-	list, err := tree.Children(s, p.g.alg, p.load)
-	if err != nil {
-		return home{}, err
-	}
-	out := home{all: true}
-	for _, c := range list {
-		inGit := c.Node.Git.Name != ""
-		switch c.Node.Mode.Type() {
-		case tree.Absent:
-			out.all = false
-		case tree.File, tree.Symlink:
-			if inGit {
-				out.all = false
-			} else {
-				out.paths = append(out.paths, c.Name)
-			}
-		default:
-			below, err := p.home(c.Node.State())
-			if err != nil {
-				return home{}, err
-			}
-			if !inGit && below.all {
-				out.paths = append(out.paths, c.Name)
-				continue
-			}
-			out.all = false
-			for _, path := range below.paths {
-				out.paths = append(out.paths, tree.Join(c.Name, path))
-			}
-		}
-	}
-	out.all = out.all && len(out.paths) > 0
-	p.homes[s] = out
-	return out, nil
-}
-
-// paths is a [retention.Selection] of paths.
-type paths struct{ match, above map[string]bool }
-
-func newPaths(list []string) paths {
-	s := paths{map[string]bool{}, map[string]bool{"": true}}
-	for _, path := range list {
-		s.match[path] = true
-		for dir := tree.Parent(path); dir != "" && !s.above[dir]; dir = tree.Parent(dir) {
-			s.above[dir] = true
-		}
-	}
-	return s
-}
-
-// Match reports whether a path goes.
-func (s paths) Match(path string) bool { return s.match[path] }
-
-// Below reports whether something below a directory may go.
-func (s paths) Below(dir string) bool { return s.above[dir] }
 
 // parentsMost is how many parents a commit gets.
 const parentsMost = 256
@@ -324,7 +196,7 @@ func (p *gitPush) write() error {
 	from := p.r.Objects.Source(p.ctx, p.contents)
 	return p.g.remote.Write(p.ctx, append(ids, p.contents...), func(id oid.ID) (gitbridge.Object, error) {
 		if ours[id] {
-			return gitodb.Payload(p.made[id].Kind, p.made[id].Payload), nil
+			return gitodb.Payload(p.cut.made[id].Kind, p.cut.made[id].Payload), nil
 		}
 		return from(id)
 	})

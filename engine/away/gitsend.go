@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
 
@@ -112,8 +110,8 @@ type gitBase struct {
 func (r *Remotes) sendGit(ctx context.Context, s *Session, k *known, at gitBase, w work) error {
 	g := s.git
 	bridged := r.Bridge(ctx)
-	p := &gitPush{ctx: ctx, r: r, g: g, load: r.Objects.Trees(ctx, objects.Reading{}), made: map[oid.ID]gitbridge.Loose{},
-		overlays: map[oid.ID]oid.ID{}, homes: map[tree.State]home{}, snaps: map[string]oid.ID{}}
+	p := &gitPush{ctx: ctx, r: r, g: g, cut: newCutter(ctx, r.Objects), overlays: map[oid.ID]oid.ID{}, snaps: map[string]oid.ID{}}
+	p.cut.put = p.put
 	var sent []errand
 	for _, e := range w.send {
 		if err := ctx.Err(); err != nil {
@@ -189,7 +187,7 @@ func (r *Remotes) pruneGit(ctx context.Context, s *Session, k *known, dry bool) 
 			if g.at[d.ID].ref != g.own {
 				continue
 			}
-			is, err := v.Recorded(g.original(d))
+			is, err := v.Recorded(d.original())
 			if err != nil {
 				return err
 			}

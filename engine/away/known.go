@@ -29,6 +29,7 @@ type known struct {
 // A file is a snapshot as the remote has it.
 type file struct {
 	of         oid.ID // zero: it is not ours
+	full       oid.ID // the snapshot that it lacks something of; zero: it is whole
 	tags, tree restic.ID
 }
 
@@ -144,6 +145,9 @@ func (k *known) take(row []byte) bool {
 		}
 	case 'f':
 		id, f := r.blob(), file{of: r.id(), tags: r.blob(), tree: r.blob()}
+		if len(r.p) > 0 {
+			f.full = r.id()
+		}
 		if !r.bad {
 			k.files[id] = f
 		}
@@ -199,7 +203,11 @@ func (k *known) addPushed(id oid.ID, hash restic.ID) {
 
 func (k *known) addFile(id restic.ID, f file) {
 	k.files[id] = f
-	k.row('f', id[:], field(f.of), f.tags[:], f.tree[:])
+	fields := [][]byte{id[:], field(f.of), f.tags[:], f.tree[:]}
+	if !f.full.IsZero() {
+		fields = append(fields, field(f.full))
+	}
+	k.row('f', fields...)
 }
 
 func (k *known) addIndex(names []restic.ID) {

@@ -133,7 +133,10 @@ func (r *Remotes) beyond(ctx context.Context, all []*Distant, lim *Limits) (drop
 	here := map[oid.ID]bool{}
 	err = r.View(ctx, func(v *records.View) error {
 		for id := range byID {
-			s, err := v.Find(id)
+			s, err := v.Find(byID[id].original())
+			if err == nil && s == nil {
+				s, err = v.Find(id)
+			}
 			if err != nil {
 				return err
 			}

@@ -22,6 +22,7 @@ type push struct {
 	ctx     context.Context
 	objects *objects.Objects
 	load    tree.Loader
+	cut     *cutter // nil: nothing stays here
 	repo    *restic.Repo
 	w       *restic.Writer
 	known   *known
@@ -32,9 +33,12 @@ type push struct {
 	there map[file]bool // snapshots
 }
 
-// snapshot stores all of a snapshot, and returns the tree that shows it.
-func (p *push) snapshot(e errand) (restic.ID, error) {
-	s := e.s
+// snapshot stores all of a snapshot that may go, and returns the tree that shows it.
+func (p *push) snapshot(e *errand) (restic.ID, error) {
+	if err := p.without(e); err != nil {
+		return restic.ID{}, err
+	}
+	s := e.sent
 	if err := p.contents(s.State()); err != nil {
 		return restic.ID{}, err
 	}
@@ -42,7 +46,7 @@ func (p *push) snapshot(e errand) (restic.ID, error) {
 	if err != nil {
 		return restic.ID{}, err
 	}
-	commit, err := p.objects.Payload(p.ctx, oid.Commit, s.ID)
+	commit, err := p.payload(oid.Commit, s.ID)
 	if err != nil {
 		return restic.ID{}, err
 	}
@@ -53,7 +57,7 @@ func (p *push) snapshot(e errand) (restic.ID, error) {
 		}
 	}
 	for _, id := range named(s) {
-		payload, err := p.objects.Payload(p.ctx, oid.Blob, id)
+		payload, err := p.payload(oid.Blob, id)
 		if err != nil {
 			return restic.ID{}, err
 		}
@@ -73,6 +77,26 @@ func (p *push) snapshot(e errand) (restic.ID, error) {
 		{Name: filesName, Type: "dir", Mode: fs.ModeDir | 0o755, Subtree: d.files},
 		{Name: besideName, Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: beside},
 	})
+}
+
+// without says what of a snapshot goes.
+func (p *push) without(e *errand) (err error) {
+	if e.sent = e.s; p.cut == nil {
+		return nil
+	}
+	if e.sent, err = p.cut.without(p.ctx, e.s); err != nil || e.sent.ID == e.s.ID {
+		return err
+	}
+	e.record.Of = e.s.ID
+	e.text, err = encode(e.sent, e.record)
+	return err
+}
+
+func (p *push) payload(kind oid.Kind, id oid.ID) ([]byte, error) {
+	if p.cut != nil {
+		return p.cut.payload(p.ctx, kind, id)
+	}
+	return p.objects.Payload(p.ctx, kind, id)
 }
 
 // add stores a small content, and a node for it.

@@ -20,6 +20,7 @@ import (
 type Fetched struct {
 	Snapshots []*records.Snapshot // that are new here, oldest first
 	There     int                 // were here before
+	AtHome    int                 // of the new ones, lack what stays on the machine that recorded them
 	Left      []records.Note      // snapshots that could not be brought; Path is the id there
 	Bridge    error               // not nil: they are not in git yet
 }
@@ -99,6 +100,9 @@ func (v *receiver) take(list []*Distant, where string, newest bool) (*Fetched, e
 	err := v.r.View(v.p.ctx, func(w *records.View) error {
 		for _, d := range list {
 			known, err := w.Find(d.Of)
+			if err == nil && known == nil && !newest {
+				known, err = w.Find(d.original())
+			}
 			if err != nil {
 				return err
 			}
@@ -178,8 +182,11 @@ func (v *receiver) tryTake(list []*Distant, where string, newest bool, out *Fetc
 		return nil
 	})
 	if err == nil {
-		for _, s := range got {
+		for i, s := range got {
 			out.Snapshots = append(out.Snapshots, s.Snapshot)
+			if !list[i].full.IsZero() {
+				out.AtHome++
+			}
 		}
 		clear(v.p.trees)
 		v.note(list, got)
@@ -239,7 +246,7 @@ func (v *receiver) note(list []*Distant, got []*pulled) {
 	for i, s := range got {
 		if hash, err := hashOf(s.Snapshot, s.pins, nil); err == nil {
 			k.addPushed(s.ID, hash)
-			k.addFile(list[i].ID, file{of: s.ID, tags: tagsHash(list[i].Tags), tree: list[i].Tree})
+			k.addFile(list[i].ID, file{of: s.ID, full: list[i].full, tags: tagsHash(list[i].Tags), tree: list[i].Tree})
 		}
 	}
 	_ = k.save()

@@ -36,7 +36,7 @@ type record struct {
 	Root      records.Path      `json:"root"`
 	Snapshot  *records.Snapshot `json:"snapshot"`
 	Pins      []string          `json:"pins,omitempty"` // names that it was given, sorted
-	Of        oid.ID            `json:"of,omitzero"`    // in a git remote: the snapshot with what stays on its machine
+	Of        oid.ID            `json:"of,omitzero"`    // the snapshot with what stays on its machine
 
 	Operations []operation `json:"operations,omitempty"` // that began with it
 	Last       string      `json:"last,omitempty"`       // the key of the one that had begun last when it was taken
@@ -142,6 +142,9 @@ func tagsOf(s *records.Snapshot, r record) []string {
 	for _, name := range r.Pins {
 		add(pinTag, name)
 	}
+	if !r.Of.IsZero() {
+		add(ofTag, r.Of.String())
+	}
 	if n := len(r.Operations); n > 0 {
 		add(operationsTag, strconv.Itoa(n))
 	}
@@ -172,10 +175,11 @@ const (
 	tagMost      = 120
 
 	operationsTag = "operations:"
+	ofTag         = "of:"
 )
 
 // isOurTag reports whether a tag is one that a push gives, and not one that somebody has given there.
 func isOurTag(tag string) bool {
-	return tag == oursTag || tag == undoTag || slices.ContainsFunc([]string{idTag, historyTag, algorithmTag, worktreeTag, labelTag, pinTag, sessionTag, agentTag, triggerTag, promptTag, operationsTag},
+	return tag == oursTag || tag == undoTag || slices.ContainsFunc([]string{idTag, historyTag, algorithmTag, worktreeTag, labelTag, pinTag, sessionTag, agentTag, triggerTag, promptTag, operationsTag, ofTag},
 		func(word string) bool { return strings.HasPrefix(tag, word) })
 }

@@ -7,7 +7,9 @@ import (
 	"os"
 	"slices"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
@@ -26,7 +28,7 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 	}
 	there := 0
 	if s.git == nil {
-		list = slices.DeleteFunc(list, func(d *Distant) bool { return d.History != history })
+		list = withoutParts(slices.DeleteFunc(list, func(d *Distant) bool { return d.History != history }))
 	} else if list, there, err = r.othersGit(ctx, s.git, list); err != nil {
 		return nil, err
 	}
@@ -50,7 +52,8 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 type Resumed struct {
 	Snapshot *records.Snapshot
 	Written  *Written
-	Fetched  *Fetched // the history that came with it
+	Fetched  *Fetched       // the history that came with it
+	AtHome   []records.Note // paths that stay on the machine that recorded the snapshot
 }
 
 // Resume makes the worktree, which is empty and has no history, what a snapshot in a remote is, and goes on there with
@@ -81,12 +84,27 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 		return nil, err
 	}
 	defer in.close()
-	out, err := r.goOn(ctx, in, empty, before(all, d), d)
+	out, err := r.goOn(ctx, in, empty, before(withoutParts(all), d), d)
+	if err == nil {
+		out.AtHome, err = r.stayed(ctx, out.Snapshot)
+	}
 	if err == nil {
 		err = r.change(ctx, func(l *list) error {
 			l.Begun = false
 			return nil
 		})
+	}
+	return out, err
+}
+
+// stayed returns the paths of a snapshot that stay on the machine that recorded it.
+func (r *Remotes) stayed(ctx context.Context, s *records.Snapshot) (out []records.Note, err error) {
+	full := *s
+	err = (&lookup.Reader{Objects: r.Objects}).Fill(ctx, &full)
+	for _, n := range full.Skipped {
+		if n.Reason == retention.AtHome {
+			out = append(out, n)
+		}
 	}
 	return out, err
 }

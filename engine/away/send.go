@@ -3,6 +3,7 @@ package away
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -51,7 +52,7 @@ func (r *Remotes) Push(ctx context.Context, s *Session) (*Pushed, error) {
 		}
 	}
 	k := loadKnown(filepath.Join(s.cache, knownFile))
-	w, err := r.todo(ctx, k, false)
+	w, err := r.todo(ctx, k, r.AtHome)
 	if err == nil && (len(w.send) == 0 || len(k.files) == 0) {
 		w, err = r.look(ctx, s, k)
 	}
@@ -82,8 +83,10 @@ func (r *Remotes) Push(ctx context.Context, s *Session) (*Pushed, error) {
 // An errand is a snapshot that is to go.
 type errand struct {
 	s      *records.Snapshot
-	text   []byte // its record
+	sent   *records.Snapshot // what of it goes; nil: nobody has looked
+	text   []byte            // its record
 	hash   restic.ID
+	all    restic.ID // the hash with what stays here; else the same
 	record record
 }
 
@@ -94,9 +97,9 @@ type work struct {
 	out    *Pushed  // with what was there
 }
 
-// todo compares the snapshots of the store with what is there, as far as is known. Open says that anybody may read what
-// is there: plans of operations name files that stay here.
-func (r *Remotes) todo(ctx context.Context, k *known, open bool) (w work, err error) {
+// todo compares the snapshots of the store with what is there, as far as is known. AtHome says that what git does not
+// keep stays here, and plans of operations with it: they name such files.
+func (r *Remotes) todo(ctx context.Context, k *known, atHome bool) (w work, err error) {
 	w.out = &Pushed{}
 	all, err := records.Read(ctx, r.View, (*records.View).Snapshots)
 	if err != nil || len(all) == 0 {
@@ -111,26 +114,33 @@ func (r *Remotes) todo(ctx context.Context, k *known, open bool) (w work, err er
 		return w, err
 	}
 	pins := map[oid.ID][]string{}
-	ops := &deeds{}
+	var ops *deeds
 	if err := r.View(ctx, func(v *records.View) (err error) {
 		for name, id := range v.Pins() {
 			pins[id] = append(pins[id], name)
 		}
-		if !open {
-			ops, err = deedsOf(v)
-		}
+		ops, err = deedsOf(v)
 		return err
 	}); err != nil {
 		return w, err
 	}
-	copies := k.copies()
+	copies := k.copies(atHome)
 	for _, s := range slices.Backward(all) {
 		slices.Sort(pins[s.ID])
 		e := errand{s: s, record: record{Algorithm: r.Objects.Algorithm.String(), History: history, Root: r.Owner.Root, Pins: pins[s.ID], Operations: ops.from[s.ID], Last: ops.last(s)}}
 		if at, ok := roots[s.Where]; ok && s.Where != r.Owner.Key {
 			e.record.Root = at.Root
 		}
-		if e.hash, err = hashOf(s, e.record.Pins, e.record.Operations); err == nil {
+		if e.all, err = hashOf(s, e.record.Pins, e.record.Operations); err != nil {
+			return w, err
+		}
+		if e.hash = e.all; atHome {
+			e.record.Operations, e.record.Last = nil, ""
+			if e.hash, err = hashOf(s, e.record.Pins, nil); err == nil && !s.Overlay.IsZero() {
+				e.hash = sha256.Sum256(append(e.hash[:], "at home"...))
+			}
+		}
+		if err == nil {
 			e.text, err = encode(s, e.record)
 		}
 		if err != nil {
@@ -147,7 +157,7 @@ func (w *work) add(e errand, pushed map[oid.ID]restic.ID, copies []file) {
 	tags := tagsHash(tagsOf(e.s, e.record))
 	same := slices.ContainsFunc(copies, func(f file) bool { return f.tags == tags })
 	switch {
-	case hash == e.hash && len(copies) > 0:
+	case (hash == e.hash || hash == e.all) && len(copies) > 0:
 		w.out.There++
 	case hash == e.hash:
 		w.out.Forgotten++
@@ -192,7 +202,7 @@ func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo work) (*P
 	if lost := k.lost(names); lost || len(todo.others) > 0 {
 		looked := todo.out.Looked
 		if err = s.check(ctx, k, todo.others, names, lost); err == nil {
-			todo, err = r.todo(ctx, k, false)
+			todo, err = r.todo(ctx, k, r.AtHome)
 		}
 		if err == nil {
 			err = k.save()
@@ -221,6 +231,10 @@ func (r *Remotes) sendAll(ctx context.Context, s *Session, k *known, todo []erra
 	for _, f := range k.files {
 		p.there[f] = true
 	}
+	if r.AtHome {
+		p.cut = newCutter(ctx, r.Objects)
+		p.load = p.cut.loaded
+	}
 	if r.Progress != nil {
 		p.told = r.Progress("push")
 	}
@@ -237,7 +251,8 @@ func (r *Remotes) sendAll(ctx context.Context, s *Session, k *known, todo []erra
 // sendSome brings some snapshots there.
 func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) error {
 	trees := make([]restic.ID, len(todo))
-	for i, e := range todo {
+	for i := range todo {
+		e := &todo[i]
 		id, err := p.snapshot(e)
 		if errors.Is(err, records.ErrDamaged) && p.ctx.Err() == nil {
 			out.Left = append(out.Left, records.Note{Path: records.Path(e.s.ID.String()), Reason: err.Error()})
@@ -276,8 +291,8 @@ func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) erro
 		if !recorded {
 			continue
 		}
-		snap := &restic.Snapshot{Time: e.s.Time, Tree: trees[i], Paths: []string{strings.ToValidUTF8(string(e.record.Root), "?")}, Tags: tagsOf(e.s, e.record)}
-		f := file{of: e.s.ID, tags: tagsHash(snap.Tags), tree: snap.Tree}
+		snap := &restic.Snapshot{Time: e.s.Time, Tree: trees[i], Paths: []string{strings.ToValidUTF8(string(e.record.Root), "?")}, Tags: tagsOf(e.sent, e.record)}
+		f := file{of: e.sent.ID, full: e.record.Of, tags: tagsHash(snap.Tags), tree: snap.Tree}
 		if !p.there[f] { // else what it names was lost, and is there again
 			if err = s.repo.PutSnapshot(p.ctx, snap); err != nil {
 				break
@@ -306,7 +321,7 @@ type Behind struct {
 
 // Behind tells from what is known here how far a remote is behind. It asks nobody.
 func (r *Remotes) Behind(ctx context.Context, m Remote) (*Behind, error) {
-	w, err := r.todo(ctx, loadKnown(filepath.Join(r.cacheOf(m.Repo), knownFile)), m.Git)
+	w, err := r.todo(ctx, loadKnown(filepath.Join(r.cacheOf(m.Repo), knownFile)), m.Git || r.AtHome)
 	if err != nil {
 		return nil, err
 	}

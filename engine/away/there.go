@@ -15,7 +15,7 @@ func (r *Remotes) look(ctx context.Context, s *Session, k *known) (work, error) 
 	if err := s.listed(ctx, k); err != nil {
 		return work{}, err
 	}
-	w, err := r.todo(ctx, k, false)
+	w, err := r.todo(ctx, k, r.AtHome)
 	if err == nil {
 		w.out.Looked = true
 	}
@@ -49,7 +49,7 @@ func (s *Session) listed(ctx context.Context, k *known) error {
 	for _, snap := range list {
 		f := file{tree: snap.Tree, tags: tagsHash(snap.Tags)}
 		if d := distant(snap); d != nil {
-			f.of = d.Of
+			f.of, f.full = d.Of, d.full
 		}
 		k.addFile(snap.ID, f)
 	}
@@ -63,12 +63,15 @@ func tagsHash(tags []string) restic.ID {
 	return sha256.Sum256([]byte(strings.Join(tags, "\x00")))
 }
 
-// copies are the files of each snapshot of ours that is there.
-func (k *known) copies() map[oid.ID][]file {
+// copies are the files of each snapshot of ours that is there; with atHome also those that lack what stays here.
+func (k *known) copies(atHome bool) map[oid.ID][]file {
 	out := map[oid.ID][]file{}
 	for _, f := range k.files {
 		if !f.of.IsZero() {
 			out[f.of] = append(out[f.of], f)
+		}
+		if atHome && !f.full.IsZero() {
+			out[f.full] = append(out[f.full], f)
 		}
 	}
 	return out
@@ -77,7 +80,7 @@ func (k *known) copies() map[oid.ID][]file {
 // check reads the trees of snapshots that are there, and forgets that those were pushed that are not whole. Of those
 // that others have brought it notes that they were. Names are the files of the index; all says that one of them is gone.
 func (s *Session) check(ctx context.Context, k *known, others []errand, names []restic.ID, all bool) error {
-	copies := k.copies()
+	copies := k.copies(s.home)
 	var roots []restic.ID
 	add := func(id oid.ID) {
 		for _, f := range copies[id] {

@@ -286,13 +286,16 @@ func fetchCommand(a *app) *cobra.Command {
 		a.Note("left", r.Left)
 		a.Warn(r.Bridge)
 		if a.JSON {
-			out := fetchedTold{Remote: m.Name, Snapshots: []string{}, There: r.There, Left: wire.Notes(r.Left)}
+			out := fetchedTold{Remote: m.Name, Snapshots: []string{}, There: r.There, AtHome: r.AtHome, Left: wire.Notes(r.Left)}
 			for _, s := range r.Snapshots {
 				out.Snapshots = append(out.Snapshots, s.ID.String())
 			}
 			a.PrintJSON(out)
 		} else {
 			show.Say(a.Out, "fetched %s from %s; %d were here\n", show.Count(len(r.Snapshots), "snapshot"), m.Name, r.There)
+			if r.AtHome > 0 {
+				show.Say(a.Out, "%s of these lack files that stay on the machine that recorded them (\"rewind show ID\" names them)\n", show.Count(r.AtHome, "snapshot"))
+			}
 		}
 		if len(r.Left) > 0 {
 			return exit.ErrPartial

@@ -40,9 +40,10 @@ type pushedTold struct {
 // fetchedTold is the answer of fetch.
 type fetchedTold struct {
 	Remote    string      `json:"remote"`
-	Snapshots []string    `json:"snapshots"` // new here, oldest first
-	There     int         `json:"there"`     // were here
-	Left      []wire.Note `json:"left"`      // path is the id that a snapshot has there
+	Snapshots []string    `json:"snapshots"`         // new here, oldest first
+	There     int         `json:"there"`             // were here
+	AtHome    int         `json:"at_home,omitempty"` // of the new ones, lack files that stay on the machine that recorded them: show ID names these
+	Left      []wire.Note `json:"left"`              // path is the id that a snapshot has there
 }
 
 // resumedTold is the answer of resume.
@@ -50,7 +51,8 @@ type resumedTold struct {
 	ID        string      `json:"id"`
 	Directory wire.Path   `json:"directory"`
 	Written   int         `json:"written"`
-	History   int         `json:"history"` // snapshots that came with it
+	History   int         `json:"history"`           // snapshots that came with it
+	AtHome    []wire.Note `json:"at_home,omitempty"` // files that the snapshot had, and that stay on the machine that recorded it
 	Conflicts []wire.Note `json:"conflicts"`
 	Left      []wire.Note `json:"left"`
 }

@@ -14,8 +14,8 @@ import (
 // restore deletes it from the worktree.
 const Purged = "its content was purged"
 
-// AtHome is why a snapshot from a git remote does not have a path: whoever may read
-// the remote would read its content.
+// AtHome is why a snapshot from a remote does not have a path: whoever may read the
+// remote would read its content.
 const AtHome = "its content stays on the machine that recorded it"
 
 // A Selection says which paths go.

@@ -48,6 +48,8 @@ func list() []setting {
 			take: remote},
 		{name: "pushLimit", fallback: "0", means: "bytes that pushes send in a second, such as 500k (0: no limit)",
 			take: number(func(s *Settings, n int64) { s.PushLimit = n })},
+		{name: "remoteSecrets", words: yesNo, fallback: "true", means: "whether ignored files, secrets and what else git does not keep go to a remote that is encrypted; false: they stay on this machine, and undo history with them",
+			take: boolean(func(s *Settings) *bool { return &s.RemoteSecrets })},
 		{name: "maxSnapshots", fallback: "0", means: "prune keeps at most so many snapshots of each worktree; pinned ones do not count (0: no limit)",
 			take: number(func(s *Settings, n int64) { s.MaxSnapshots = whole(n) })},
 		{name: "maxAgeDays", fallback: "0", means: "prune drops what nothing referred to for so many days (0: no limit)",

@@ -22,6 +22,7 @@ var lessens = map[string]func(now, then *Settings) bool{
 	"maxagedays":        func(now, then *Settings) bool { return lower(now.MaxAge, then.MaxAge) },
 	"maxstoresize":      func(now, then *Settings) bool { return lower(now.MaxStoreSize, then.MaxStoreSize) },
 	"watch":             func(now, then *Settings) bool { return now.WatchFrom < 0 && then.WatchFrom >= 0 },
+	"remotesecrets":     func(now, then *Settings) bool { return !now.RemoteSecrets && then.RemoteSecrets },
 	"thin":              func(now, then *Settings) bool { return lower(now.ThinDays, then.ThinDays) },
 	"ignored": func(now, then *Settings) bool {
 		return slices.Index(ignoredValues, then.Ignored) < slices.Index(ignoredValues, now.Ignored)

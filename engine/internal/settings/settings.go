@@ -40,6 +40,7 @@ type Settings struct {
 	WatchFrom      int           // with so many files a worktree is watched where that is possible; -1: never
 	AgentDirs      []string      // directories of agents, beside those that are known anyway
 	AutoPush       string        // the remote that snapshots are pushed to in the background; "": none
+	RemoteSecrets  bool          // what git does not keep goes to remotes that are encrypted
 	PushLimit      int64         // bytes a second that a push sends; 0: no limit
 	Builtin        bool          // without git: leave out dependency and cache directories
 
@@ -74,7 +75,7 @@ type Sources struct {
 
 // Load reads every source, the weakest first.
 func Load(from Sources) *Settings {
-	s := &Settings{Builtin: true, ScanMode: ScanSessions, Ignored: IgnoredSmall, WatchFrom: watchFrom, GitMaxFileSize: gitMaxFileSize, said: map[string][]Value{}}
+	s := &Settings{Builtin: true, RemoteSecrets: true, ScanMode: ScanSessions, Ignored: IgnoredSmall, WatchFrom: watchFrom, GitMaxFileSize: gitMaxFileSize, said: map[string][]Value{}}
 	user, err := gitconf.ReadFile(from.File, &gitconf.Options{Env: from.Env})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.Warn(err.Error())

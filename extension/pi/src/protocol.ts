@@ -140,6 +140,10 @@ export interface Operation {
   partial?: boolean;
   /** begun during a bisect: not to be seen in the history */
   in_bisect?: boolean;
+  /** it was begun elsewhere, and came with a resume */
+  brought?: boolean;
+  /** of such a one: the key of what lay on top of the other stack */
+  beside?: string;
 }
 
 export interface Path {

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/away"
+)
+
+// private says that what git does not keep stays at home.
+func (p *place) private(e *Engine, is bool) { e.conf.RemoteSecrets = !is }
+
+// wantNowhere looks with restic for texts in everything that the newest snapshot of a remote has.
+func (p *place) wantNowhere(m away.Remote, texts ...string) {
+	p.t.Helper()
+	all := p.restic(m, "dump", "latest", "/")
+	if !strings.Contains(all, "one\n") {
+		p.t.Errorf("restic dumps nothing: %.200q", all)
+	}
+	for _, text := range texts {
+		if at := strings.Index(all, text); at >= 0 {
+			p.t.Errorf("%q went there: %.200q", text, all[max(0, at-100):])
+		}
+	}
+}
+
+func TestWhatGitDoesNotKeepStaysAtHomeIfAsked(t *testing.T) {
+	if _, err := exec.LookPath("restic"); err != nil {
+		t.Skip("SKIPPED: restic is not installed, and nothing else can say what it reads")
+	}
+	for _, git := range []bool{false, true} {
+		p := newPlace(t, git)
+		p.eachKind(git)
+		p.write("dir/secret.pem", "PRIVATE KEY\n")
+		p.env["REWIND_SECRETS"], p.env["REWIND_REMOTE_SECRETS"] = "*.pem", "false"
+		e := p.open()
+		first := p.snap(e, "1", &SnapshotOptions{Label: "first"})
+		m := p.newRemote(e)
+		if out := p.mustPush(e, m); out.Snapshots != 1 || len(out.Left) > 0 {
+			t.Fatalf("%+v", out)
+		}
+		p.wantPush(e, m, 0, 1, 0)
+		p.wantNowhere(m, "SECRET=1", "PRIVATE KEY", "in a repository below")
+		p.restic(m, "check", "--read-data")
+		if b, err := e.Remotes().Behind(context.Background(), m); err != nil || b.Waiting != 0 || b.There != 1 {
+			t.Errorf("%+v %v", b, err)
+		}
+
+		// Elsewhere it is told what is missing.
+		want := p.shown(p.dir)
+		maps.DeleteFunc(want, func(name, _ string) bool {
+			return name == ".env" || name == "dir/secret.pem" || name == "nested" || strings.HasPrefix(name, "nested/")
+		})
+		there := newPlace(t, false)
+		r, err := resumed(there, there.dir, m.URL, "")
+		p.must(err)
+		there.wantShown(there.dir, want)
+		told := map[string]bool{}
+		for _, n := range r.AtHome {
+			told[string(n.Path)] = true
+		}
+		if !told[".env"] || !told["dir/secret.pem"] || git != told["nested"] || r.Fetched.AtHome != 1 {
+			t.Errorf("told: %v, %+v", r.AtHome, r.Fetched)
+		}
+		n := there.openAt(there.dir)
+		there.wantClean(n)
+		mine := r.Snapshot.ID
+		if mine == first.ID {
+			t.Error("two states have one id")
+		}
+		there.write(".env", "MINE=1\n")
+		there.do(n, Op{To: mine}) // leaves it alone
+		if got := there.shown(there.dir)[".env"]; !strings.Contains(got, "MINE=1") {
+			t.Errorf("a file that the snapshot says nothing of is gone: %q", got)
+		}
+
+		// Who has the whole one fetches no part of it.
+		if f, err := p.fetched(e, m); err != nil || len(f.Snapshots) != 0 || f.There == 0 {
+			t.Errorf("%+v %v", f, err)
+		}
+
+		// Set back, the whole one goes, and counts.
+		p.private(e, false)
+		if b, err := e.Remotes().Behind(context.Background(), m); err != nil || b.Waiting != 1 {
+			t.Errorf("%+v %v", b, err)
+		}
+		p.mustPush(e, m)
+		p.wantPush(e, m, 0, 1, 0)
+		p.restic(m, "check", "--read-data")
+		whole, o, again := elsewhere(t, m.URL, "")
+		if again.Snapshot.ID != first.ID || len(again.AtHome) != 0 {
+			t.Errorf("resumed %v, %v", again.Snapshot.ID, again.AtHome)
+		}
+		whole.wantShown(whole.dir, p.shown(p.dir))
+		if list := whole.records(o); len(list) != 1 {
+			t.Errorf("a part came beside the whole one: %v", list)
+		}
+		p.private(e, true) // what is there stays, and is there
+		p.wantPush(e, m, 0, 1, 0)
+		if got := p.distant(e, m); !got[first.ID.String()] || !got[mine.String()] {
+			t.Errorf("there: %v", got)
+		}
+		s, err := e.Remotes().Open(context.Background(), m, remotePassword)
+		p.must(err)
+		out, err := e.Remotes().Prune(context.Background(), s, &away.Limits{Options: &PruneOptions{MaxSnapshots: 1}})
+		p.must(err)
+		if len(out.Dropped) != 0 {
+			t.Errorf("a prune drops what is recorded here: %+v", out.Dropped)
+		}
+	}
+}
