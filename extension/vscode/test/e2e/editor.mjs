@@ -2,7 +2,7 @@
 // loopback only, and ends with this process.
 
 import { execFileSync, spawn } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -35,6 +35,7 @@ const SETTINGS = {
   "security.workspace.trust.enabled": false, "workbench.startupEditor": "none", "telemetry.telemetryLevel": "off",
   "chat.disableAIFeatures": true, "workbench.tips.enabled": false, "git.openRepositoryInParentFolders": "never",
   "workbench.secondarySideBar.defaultVisibility": "hidden", "files.autoSave": "off", "window.commandCenter": false,
+  "workbench.reduceMotion": "on", "editor.cursorBlinking": "solid", "editor.minimap.enabled": false, "window.restoreWindows": "none",
 };
 
 /** A home in which several windows can be opened, one after the other or beside each other. */
@@ -48,7 +49,8 @@ export class Editor {
     mkdirSync(path.join(editor.data, "Machine"));
     writeFileSync(path.join(editor.data, "Machine/settings.json"), JSON.stringify(machine));
     mkdirSync(extensions);
-    writeFileSync(path.join(editor.data, "User/settings.json"), JSON.stringify({ ...SETTINGS, ...settings }));
+    editor.settings = { ...SETTINGS, ...settings };
+    editor.configure({});
     const node = path.join(INSTALLED, NODE);
     const base = [path.join(INSTALLED, "node_modules/code-server/out/node/entry.js"), "--user-data-dir", editor.data, "--extensions-dir", extensions, "--disable-telemetry", "--disable-update-check"];
     const clean = { LANG: "C.UTF-8", HOME: editor.home, TMPDIR: tmpdir(), PATH: process.env.PATH, ...env };
@@ -59,17 +61,26 @@ export class Editor {
     }
     editor.port = await freePort();
     const log = openSync(path.join(editor.home, "server.log"), "w");
-    editor.server = spawn(node, [...base, "--auth", "none", "--bind-addr", `127.0.0.1:${editor.port}`], { env: clean, stdio: ["ignore", log, log] });
-    closeSync(log);
+    editor.serve = () => {
+      editor.server = spawn(node, [...base, "--auth", "none", "--bind-addr", `127.0.0.1:${editor.port}`], { env: clean, stdio: ["ignore", log, log] });
+    };
+    editor.serve();
     const { chromium } = createRequire(path.join(INSTALLED, "package.json"))("playwright-core");
-    editor.browser = await chromium.launch({ executablePath: browser(), args: ["--no-sandbox"] });
+    editor.browser = await chromium.launch({ executablePath: browser(), args: ["--no-sandbox", "--disable-gpu"] });
+    editor.context = await editor.browser.newContext(); // one for all windows, so that what the editor consists of is compiled once
     return editor;
+  }
+
+  /** Makes settings of the user, which open windows follow. */
+  configure(settings) {
+    Object.assign(this.settings, settings);
+    writeFileSync(path.join(this.data, "User/settings.json"), JSON.stringify(this.settings));
   }
 
   /** Opens a folder, or a workspace file, in a window. */
   async open(folder, { width = 1280, height = 800 } = {}) {
-    const context = await this.browser.newContext({ viewport: { width, height } });
-    const page = await context.newPage();
+    const page = await this.context.newPage();
+    await page.setViewportSize({ width, height });
     const what = folder.endsWith(".code-workspace") ? "workspace" : "folder";
     const url = `http://127.0.0.1:${this.port}/?${what}=${encodeURIComponent(folder)}`;
     for (let i = 0; ; i++) {
@@ -77,11 +88,12 @@ export class Editor {
         await page.goto(url);
         break;
       } catch (error) {
-        if (i === 120) throw error;
+        if (i === 480) throw error;
+        if (this.server.exitCode !== null) this.serve(); // on a busy machine its own parts lose patience with each other
         await new Promise((r) => setTimeout(r, 250));
       }
     }
-    await page.waitForSelector(".monaco-workbench .activitybar .action-label", { timeout: 90_000 });
+    await page.waitForSelector(".monaco-workbench .activitybar .action-label", { timeout: 240_000 });
     this.window = new Window(page);
     return this.window;
   }
@@ -104,7 +116,8 @@ export class Editor {
   }
 }
 
-const TIMEOUT = 20_000;
+/** How long something may take on a busy machine; what is there is not waited for. */
+export const TIMEOUT = 120_000;
 
 /** What tests do in a window, as a person does it: by what is to be read on the screen. */
 export class Window {
@@ -147,13 +160,15 @@ export class Window {
 
   /** Chooses from the context menu of a row. */
   async menu(text, entry) {
-    await this.row(text).click({ button: "right" });
     const item = this.page.locator(".monaco-menu .action-label", { hasText: entry }).first();
-    await item.waitFor();
-    // A menu takes no click in its first moments.
-    for (let tries = 0; tries < 20 && (await item.isVisible()); tries++) {
-      await item.click({ timeout: 2_000 }).catch(() => {});
-      await this.page.waitForTimeout(200);
+    // A menu takes no click in its first moments, and closes by itself where another part takes the focus.
+    for (let clicked = false, opened = 0; !clicked && opened < 5; opened++) {
+      await this.row(text).click({ button: "right" });
+      await item.waitFor();
+      for (let tries = 0; tries < 20 && (await item.isVisible()); tries++) {
+        clicked = await item.click({ timeout: 2_000 }).then(() => true, () => clicked);
+        await this.page.waitForTimeout(200);
+      }
     }
   }
 
@@ -178,6 +193,7 @@ export class Window {
   /** Types at the beginning of the active editor. */
   async type(text) {
     await this.page.keyboard.press("Control+1");
+    await this.page.locator(".editor-group-container.active .monaco-editor.focused").first().waitFor();
     await this.page.keyboard.press("Control+Home");
     await this.page.keyboard.type(text);
   }
@@ -252,6 +268,6 @@ export class Window {
   }
 
   async close() {
-    await this.page.context().close();
+    await this.page.close();
   }
 }

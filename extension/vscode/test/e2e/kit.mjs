@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { Editor } from "./editor.mjs";
+import { Editor, TIMEOUT } from "./editor.mjs";
 import { World } from "./world.mjs";
 
 export const CART = "export function total(prices: number[]): number {\n  return prices.reduce((sum, price) => sum + price, 0);\n}\n";
@@ -18,7 +18,8 @@ export function stage(options = {}) {
   const on = {};
   before(async () => {
     on.world = new World();
-    on.editor = await Editor.start({ env: on.world.env, ...options, settings: { "workbench.colorTheme": "Default Light Modern", ...options.settings } });
+    if (options.prepare) Object.assign(options, options.prepare(on.world));
+    on.editor = await Editor.start({ env: on.world.env, ...options, settings: { "workbench.colorTheme": "Light Modern", ...options.settings } });
   });
   after(async () => {
     await on.editor?.close();
@@ -53,7 +54,7 @@ export function shop(world, name) {
 export const text = (dir, name) => readFileSync(path.join(dir, name), "utf8");
 
 /** Waits until something is so. */
-export async function until(what, ms = 10_000) {
+export async function until(what, ms = TIMEOUT) {
   for (const end = Date.now() + ms; ; ) {
     if (await what()) return;
     if (Date.now() > end) assert.fail(`not within ${ms} ms: ${what}`);
