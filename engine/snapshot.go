@@ -36,6 +36,7 @@ type Recorded struct {
 	*Snapshot
 	Reused      bool   // the worktree was as the last snapshot has it; nothing new was made
 	First       bool   // there is nothing to compare with: Changed counts what was recorded
+	Looked      int    // files and links that were looked at; beside a watcher only what may have changed
 	Changed     int    // paths that differ from the snapshot at which the files stood ([Engine.Here]); of the first, files and links
 	Unstable    []Note // files that kept changing while they were read; the last whole read was kept
 	Exposed     []Path // files that look like secrets and are in git objects now; told once
@@ -98,7 +99,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	}
 	r, c := t.result, t.present
 	defer c.Close()
-	r.Skipped = c.Skipped
+	r.Skipped, r.Looked = c.Skipped, int(c.Result.Counters.Stats)
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = t.way.Finish(ctx) })
 	// The snapshot is recorded: nothing from here on makes it fail.

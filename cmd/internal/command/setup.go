@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -15,14 +16,15 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/record"
 	"github.com/seed-82afce7a/rewind/cmd/internal/setup"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 )
 
 // A settingUp is one call of setup.
 type settingUp struct {
-	app              *app
-	remove, yes, dry bool
+	app                     *app
+	remove, yes, dry, watch bool
 }
 
 func setupCommand(a *app) *cobra.Command {
@@ -34,48 +36,89 @@ func setupCommand(a *app) *cobra.Command {
 	f.BoolVar(&u.remove, "remove", false, "take back what was set up, exactly")
 	f.BoolVarP(&u.yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&u.dry, "dry-run", false, "show what would change, and change nothing")
+	if canWatch {
+		f.BoolVar(&u.watch, "watch", false, fmt.Sprintf("also watch worktrees of more than %d files, from the first snapshot on", record.LargeFrom))
+	}
 	return c
 }
 
+// canWatch says that a command finds a process that watches.
+const canWatch = runtime.GOOS == "linux"
+
 func (u *settingUp) run(ctx context.Context, names []string) error {
 	s := theSetup()
-	if len(names) == 0 {
-		if names = s.Found(); len(names) == 0 {
+	whole := len(names) == 0
+	if whole {
+		if names = s.Found(); len(names) == 0 && !u.watch {
 			return fmt.Errorf("none of these agents is here: %s", strings.Join(setup.Names(), ", "))
 		}
 	}
-	for i, name := range names {
-		if names[i] = cli.AgentName(name); !slices.Contains(setup.Names(), names[i]) {
+	find, watch := s.Plan, s.PlanWatch
+	if u.remove {
+		find, watch = s.PlanRemoval, s.PlanWatchRemoval
+	}
+	var all []planning
+	for _, name := range names {
+		if name = cli.AgentName(name); !slices.Contains(setup.Names(), name) {
 			return exit.Usagef("setup: %q is no agent that can be set up: %s", name, strings.Join(setup.Names(), ", "))
 		}
+		all = append(all, planning{name, func() (*setup.Plan, error) { return find(name) }})
 	}
-	var plans []*setup.Plan
-	var failed error
+	if u.watch || u.remove && whole && canWatch {
+		all = append(all, planning{setup.Watching, watch})
+	}
+	plans, failed := u.plan(all)
+	if failed != nil && len(all) == 1 {
+		return failed
+	}
 	changes := 0
-	for _, name := range names {
-		find := s.Plan
-		if u.remove {
-			find = s.PlanRemoval
+	for _, p := range plans {
+		if u.watch || p.Agent != setup.Watching || len(p.Changes) > 0 { // nobody asked for it
+			u.show(p)
 		}
-		p, err := find(name)
-		if err != nil && len(names) == 1 {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if err != nil { // the others are set up all the same
-			show.Say(u.app.Err, "rewind: %s: %v\n", name, err)
-			failed = exit.ErrPartial
-			continue
-		}
-		u.show(p)
 		changes += len(p.Changes)
-		plans = append(plans, p)
+	}
+	if failed != nil { // the others are set up all the same
+		failed = exit.ErrPartial
 	}
 	if changes == 0 || u.dry {
 		return failed
 	}
-	if ok, err := u.ask(ctx, changes); err != nil || !ok {
+	if ok, err := u.ask(ctx, fmt.Sprintf("Change %s?", show.Count(changes, "file"))); err != nil || !ok {
 		return err
 	}
+	if u.apply(plans) != nil {
+		failed = exit.ErrPartial
+	}
+	if !u.watch && !u.remove {
+		failed = errors.Join(failed, u.offer(ctx, s))
+	}
+	return failed
+}
+
+// A planning makes the plan for one agent, or for the watching.
+type planning struct {
+	name string
+	make func() (*setup.Plan, error)
+}
+
+// plan makes the plans. Of several that fail it is told here.
+func (u *settingUp) plan(all []planning) (plans []*setup.Plan, failed error) {
+	for _, one := range all {
+		p, err := one.make()
+		if err == nil {
+			plans = append(plans, p)
+			continue
+		}
+		if failed = fmt.Errorf("%s: %w", one.name, err); len(all) > 1 {
+			show.Say(u.app.Err, "rewind: %s\n", failed)
+		}
+	}
+	return plans, failed
+}
+
+// apply carries plans out.
+func (u *settingUp) apply(plans []*setup.Plan) (failed error) {
 	for _, p := range plans {
 		if err := p.Apply(); err != nil {
 			show.Say(u.app.Err, "rewind: %s: %v\n", p.Agent, err)
@@ -83,6 +126,27 @@ func (u *settingUp) run(ctx context.Context, names []string) error {
 		}
 	}
 	return failed
+}
+
+// offer asks whether large worktrees are to be watched, once an agent is set up.
+func (u *settingUp) offer(ctx context.Context, s *setup.Setup) error {
+	if !canWatch {
+		return nil
+	}
+	p, err := s.PlanWatch()
+	if err != nil || len(p.Changes) == 0 {
+		return nil // what is there is the user's
+	}
+	if u.yes || !u.app.Interactive() {
+		show.Say(u.app.Out, "rewind setup --watch has worktrees of more than %d files watched, so that a turn costs what changed\n", record.LargeFrom)
+		return nil
+	}
+	u.show(p)
+	what := fmt.Sprintf("Watch worktrees of more than %d files, so that a turn costs what changed?\nThe first snapshot in one starts a process that ends after an hour without a turn.", record.LargeFrom)
+	if ok, err := u.ask(ctx, what); err != nil || !ok {
+		return err
+	}
+	return u.apply([]*setup.Plan{p})
 }
 
 // show prints what a plan changes, line by line.
@@ -108,14 +172,14 @@ func (u *settingUp) show(p *setup.Plan) {
 	}
 }
 
-func (u *settingUp) ask(ctx context.Context, changes int) (bool, error) {
+func (u *settingUp) ask(ctx context.Context, what string) (bool, error) {
 	if u.yes {
 		return true, nil
 	}
 	if !u.app.Interactive() {
 		return false, exit.Usagef("this changes files: say --yes, or --dry-run to see what it would do")
 	}
-	show.Say(u.app.Err, "Change %s? [y/N] ", show.Count(changes, "file"))
+	show.Say(u.app.Err, "%s [y/N] ", what)
 	err := u.app.SaysYes(ctx)
 	if errors.Is(err, cli.ErrDeclined) {
 		fmt.Fprintln(u.app.Err, "nothing was changed")

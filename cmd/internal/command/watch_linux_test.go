@@ -260,6 +260,7 @@ func TestASnapshotStartsAWatcherOnlyWhereThatIsAskedFor(t *testing.T) {
 	until(t, "a process watches", func() bool { return g.state() != nil })
 	pid := int(g.state()["pid"].(float64))
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	g.endsByItself(pid)
 	put(t, g.dir, "f0", "served")
 	g.settled()
 	before := g.served()

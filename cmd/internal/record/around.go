@@ -120,7 +120,6 @@ func (r *around) snapshot(ctx context.Context, when string) error {
 		return err
 	}
 	defer e.Close()
-	defer r.app.startWatcher(ctx, e)
 	return r.app.point(ctx, e, &opt, when == "before")
 }
 
@@ -137,6 +136,7 @@ func (a *app) point(ctx context.Context, e *engine.Engine, opt *engine.SnapshotO
 	for _, line := range worthSaying(done) {
 		show.Say(a.Err, "rewind: %s\n", line)
 	}
+	a.startWatcher(ctx, e, done.Looked)
 	return nil
 }
 

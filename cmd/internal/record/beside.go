@@ -296,10 +296,14 @@ func (h *hooking) besideHook(task []byte) (io.ReadCloser, error) {
 // idleAfter is how long a process that a snapshot has started waits for the next one.
 const idleAfter = "1h"
 
-// startWatcher starts a process that watches, where rewind.watch asks for one and
-// there is none.
-func (a *app) startWatcher(ctx context.Context, e *engine.Engine) {
-	if watchSetting(e) != "true" || a.Self == "" {
+// LargeFrom is how many files a worktree has that is large for rewind.watch.
+const LargeFrom = 5000
+
+// startWatcher starts a process that watches, where rewind.watch asks for one and there is
+// none, after a snapshot that has looked at so many files.
+func (a *app) startWatcher(ctx context.Context, e *engine.Engine, looked int) {
+	how := watchSetting(e)
+	if how != "true" && (how != "large" || looked <= LargeFrom) || a.Self == "" {
 		return
 	}
 	place, err := socket.Open(os.Getenv, true)

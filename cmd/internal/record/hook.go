@@ -211,9 +211,6 @@ func (h *hooking) point(ctx context.Context, ev *hook.Event, dir, made string) (
 	if e.Root() == made {
 		return lines, made, nil
 	}
-	if h.open == nil {
-		defer h.app.startWatcher(ctx, e)
-	}
 	for _, w := range e.Warnings() {
 		tell("warning: %s", w)
 	}
@@ -226,6 +223,9 @@ func (h *hooking) point(ctx context.Context, ev *hook.Event, dir, made string) (
 	})
 	if err != nil {
 		return lines, e.Root(), errors.New(exit.Sentence(ctx, err))
+	}
+	if h.open == nil {
+		h.app.startWatcher(ctx, e, r.Looked)
 	}
 	return append(lines, worthSaying(r)...), e.Root(), nil
 }

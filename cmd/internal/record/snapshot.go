@@ -51,7 +51,6 @@ func snapshotCommand(a *app) *cobra.Command {
 		}
 		a.WarnOfBisect(ctx, c, e)
 		if !dry {
-			defer a.startWatcher(ctx, e)
 			return a.snapshot(ctx, e, &opt, begin)
 		}
 		r, err := e.Snapshot(ctx, &engine.SnapshotOptions{DryRun: true})
@@ -107,6 +106,7 @@ func (a *app) snapshot(ctx context.Context, e *engine.Engine, opt *engine.Snapsh
 	default:
 		return err
 	}
+	defer a.startWatcher(ctx, e, r.Looked)
 	a.printSnapshot(r, false, time.Since(begin))
 	if len(r.Unexpected) > 0 || r.LayoutError != nil || r.Unfinished != nil {
 		return exit.ErrPartial

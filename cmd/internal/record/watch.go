@@ -251,7 +251,8 @@ func (w *watch) once(line string) {
 	}
 }
 
-// watchSetting is what rewind.watch says: "true", "false", or "auto": where that is worth it.
+// watchSetting is what rewind.watch says: "true", "false", "auto": where that is worth it, or
+// "large": and a snapshot of many files begins it.
 func watchSetting(e *engine.Engine) string {
 	for _, t := range e.Settings() {
 		if t.Name == "rewind.watch" && len(t.Values) > 0 {

@@ -183,6 +183,12 @@ func (s *Setup) PlanRemoval(name string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	hooks := filepath.Join(a.dir(s.Getenv), filepath.FromSlash(a.hooks))
+	return s.removal(name, hooks, func(now []byte) ([]byte, error) { return without(now, a.isOurs) })
+}
+
+// removal is [Setup.PlanRemoval], where a part of one file is ours: cut takes it out.
+func (s *Setup) removal(name, shared string, cut func(now []byte) (rest []byte, err error)) (*Plan, error) {
 	p := &Plan{Agent: name, file: s.receiptFile(name)}
 	old, err := readReceipt(p.file)
 	if err != nil {
@@ -197,8 +203,8 @@ func (s *Setup) PlanRemoval(name string) (*Plan, error) {
 		case now == nil: // somebody else removed it
 		case f.after(now):
 			p.Changes = append(p.Changes, Change{Path: f.Path, Before: now, After: f.Before})
-		case f.Path == filepath.Join(a.dir(s.Getenv), filepath.FromSlash(a.hooks)):
-			rest, err := without(now, a.isOurs)
+		case f.Path == shared:
+			rest, err := cut(now)
 			if err != nil {
 				return nil, fmt.Errorf("%s was left alone: %w", f.Path, err)
 			}

@@ -40,10 +40,10 @@ func list() []setting {
 			take: number(func(s *Settings, n int64) { s.LargeDir = whole(n) })},
 		{name: "builtin", words: yesNo, fallback: "true", means: "without git: leave out node_modules, .venv, __pycache__ and their like",
 			take: boolean(func(s *Settings) *bool { return &s.Builtin })},
-		{name: "watch", words: []string{"auto", "true", "false"}, fallback: "auto", means: "whether a worktree is watched, so that commands look only where something changed",
+		{name: "watch", words: watchValues, fallback: "auto", means: "whether a worktree is watched, so that commands look only where something changed",
 			take: oneOf(func(s *Settings, v string) {
-				s.WatchFrom = map[string]int{"auto": watchFrom, "true": 0, "false": -1}[v]
-			}, "auto", "true", "false")},
+				s.WatchFrom = map[string]int{"auto": watchFrom, "large": watchFrom, "true": 0, "false": -1}[v]
+			}, watchValues...)},
 		{name: "autoPush", words: []string{NoRemote, "NAME"}, fallback: NoRemote, means: "the remote that a process in the background pushes snapshots to, some seconds after they were recorded",
 			take: remote},
 		{name: "pushLimit", fallback: "0", means: "bytes that pushes send in a second, such as 500k (0: no limit)",

@@ -62,6 +62,9 @@ const (
 // a watched snapshot takes besides.
 const watchFrom = 2000
 
+// watchValues: with "large" as with "auto", and a snapshot that looks at many files begins it.
+var watchValues = []string{"auto", "large", "true", "false"}
+
 // gitMaxFileSize is how large an untracked file may be to become a git object,
 // unless a setting says otherwise. Git keeps each version of it whole.
 const gitMaxFileSize = 16 << 20
