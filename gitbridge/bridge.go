@@ -122,6 +122,9 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 		}
 	}
 	w.end()
+	if !job.Later {
+		r.trust()
+	}
 	_ = w.tidy(ctx) // without heal nothing is owed; the snapshot is in git whatever comes of it
 	return report, nil
 }
@@ -143,14 +146,13 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if w.r.db.Has(w.job.Snapshot) && w.r.inChain(ctx, tip, w.job.Snapshot) {
 		return report, false, w.settle(ctx)
 	}
-	head, known := w.trusted(), w.known(tip)
-	ids, found, err := w.missing(ctx, c.Tree, append([]oid.ID{head.Tree}, known...))
+	ids, found, err := w.missing(ctx, c.Tree, w.known(tip))
 	if err != nil {
 		return report, false, err
 	}
 	looked := len(ids) + len(found)
 	for _, id := range []oid.ID{w.r.emptyTree(), w.job.Snapshot} {
-		if w.r.db.Freshen(id) {
+		if w.r.db.Freshen(id) && w.sound(id) {
 			found = append(found, id)
 		} else {
 			ids = append(ids, id)
@@ -165,7 +167,7 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 		return report, again, err
 	}
 	report.Packed = len(w.packs) > 0
-	return report, false, w.lookAgain(ctx, c, head, known)
+	return report, false, nil
 }
 
 // soon is for how long the snapshot's record is waited for with the new value of the ref
@@ -205,37 +207,6 @@ func (w *writer) appendRecorded(ctx context.Context, c Commit, tip, link oid.ID)
 		err = w.inVain // which says how long
 	}
 	return id, again, err
-}
-
-// trusted returns HEAD if what its tree has need not be looked up: where all of
-// it is made durable, or where the ref keeps nothing to begin with. Otherwise the
-// little that is new is looked up, and noted, also where HEAD has it: git may not
-// have synced it.
-func (w *writer) trusted() Head {
-	if !w.job.Durable && !w.job.Since.IsZero() {
-		return Head{}
-	}
-	head, _ := w.r.Head()
-	return head
-}
-
-// lookAgain writes what only HEAD kept when it was looked up, if HEAD has moved
-// before the ref did: a collection may have taken it in between.
-func (w *writer) lookAgain(ctx context.Context, c Commit, head Head, known []oid.ID) error {
-	if head.Tree.IsZero() || w.job.Durable {
-		return nil // nothing was left to HEAD; or who asked for Durable looks himself, and begins again
-	}
-	if now, err := w.r.Head(); err == nil && now.Commit == head.Commit {
-		return nil
-	}
-	ids, _, err := w.missing(ctx, c.Tree, known)
-	if err == nil {
-		err = w.write(ctx, ids, w.source(ids))
-	}
-	if err == nil && len(ids) <= looseMax {
-		w.note(ids, nil)
-	}
-	return err
 }
 
 // settle makes durable what is in git already, if that is asked for.
@@ -311,9 +282,16 @@ func (r *Repo) inChain(ctx context.Context, tip, snapshot oid.ID) bool {
 	return false
 }
 
-// known lists the trees that git has whole because the ref keeps them.
+// known lists the trees that git has whole: because the ref keeps them, or because all of
+// HEAD is made durable, and a scan has just found it. Else what HEAD's tree has is looked
+// up, and noted: git syncs neither objects nor index, so after a loss of power HEAD may
+// name what is gone.
 func (w *writer) known(tip oid.ID) (trees []oid.ID) {
 	r := w.r
+	if w.job.Durable {
+		head, _ := r.Head()
+		trees = append(trees, head.Tree)
+	}
 	if k, err := r.commit(tip); err == nil && k.isLink() {
 		if s, err := r.commit(k.Parents[len(k.Parents)-1]); err == nil {
 			trees = append(trees, s.Tree)

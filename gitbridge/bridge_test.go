@@ -106,12 +106,41 @@ func TestWhatHeadHasIsNotLookedUp(t *testing.T) {
 	files["new"] = "n"
 	b := r.open()
 	job := r.snapshot(b, 1, files)
+	job.Durable = true
 	if report := r.bridge(b, job); report.Looked != 2 {
 		t.Errorf("%+v", report)
 	}
 	h, err := b.Head()
 	if err != nil || h.Branch != "main" || h.Commit.String() != r.Git("rev-parse", "HEAD") || h.Tree.String() != r.Git("rev-parse", "HEAD^{tree}") {
 		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+// A pending snapshot of before a loss of power is brought into git after it. HEAD names
+// what git had not synced, and what is gone.
+func TestWhatALossOfPowerTookOfHeadIsWritten(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		r := newRepo(t, oid.SHA1)
+		b := r.open()
+		if begun {
+			r.bridge(b, r.snapshot(b, 1, many(3)))
+		}
+		files := many(10)
+		for name, text := range files {
+			r.Write(name, text)
+		}
+		r.Git("add", "-A")
+		r.Git("commit", "-q", "-m", "m")
+		for _, of := range []string{"HEAD:d5/e/f5", "HEAD:d6/e"} {
+			id := r.Git("rev-parse", of)
+			if err := os.Remove(r.Path(".git", "objects", id[:2], id[2:])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b = r.open()
+		r.bridge(b, r.snapshot(b, 2, files))
+		r.Git("update-ref", "-d", "refs/heads/main")
+		r.Clean()
 	}
 }
 

@@ -24,20 +24,10 @@ func (r *Repo) Put(ctx context.Context, ids []oid.ID, source gitodb.Source) (rel
 }
 
 func (w *writer) put(ctx context.Context, ids []oid.ID) error {
-	var rest []oid.ID
 	from := w.source(ids)
-	for _, id := range ids {
-		if !w.db.HasLoose(id) {
-			rest = append(rest, id)
-			continue
-		}
-		o, err := from(id) // its file is there, and is no good
-		if err == nil {
-			err = w.db.ReplaceLoose(id, o)
-		}
-		if err != nil {
-			return err
-		}
+	rest, err := w.replace(ids, from)
+	if err != nil {
+		return err
 	}
 	if err := w.write(ctx, rest, from); err != nil || len(rest) > looseMax {
 		return err
@@ -46,7 +36,30 @@ func (w *writer) put(ctx context.Context, ids []oid.ID) error {
 	return nil
 }
 
-// heal writes again what a collection took of the noted objects. What it cannot
+// replace writes those objects anew that have files of their own, which are no good. It
+// returns the others.
+func (w *writer) replace(ids []oid.ID, from gitodb.Source) (rest []oid.ID, err error) {
+	for _, id := range ids {
+		if !w.db.HasLoose(id) {
+			rest = append(rest, id)
+			continue
+		}
+		o, err := from(id)
+		if err == nil {
+			err = w.db.ReplaceLoose(id, o)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// sound reports whether an object's own file, if it has one, holds it, so far as that is
+// in doubt.
+func (w *writer) sound(id oid.ID) bool { return !w.r.doubtful() || w.db.SoundLoose(id) }
+
+// heal writes again what a collection or a loss of power took of the noted objects. What it cannot
 // put back is left to whoever finds the chain broken.
 func (w *writer) heal() {
 	if w.r.own == "" || len(w.r.layout.UnknownExtensions) > 0 {
@@ -73,10 +86,11 @@ func (w *writer) putBack(x note, chain func() map[oid.ID]bool) bool {
 	if !w.r.ours(x) {
 		return false
 	}
-	if w.db.HasLoose(x.id) {
+	sound := w.sound(x.id)
+	if sound && w.db.HasLoose(x.id) {
 		return true
 	}
-	if x.kind == noteLink && !chain()[x.id] || w.r.db.Has(x.id) {
+	if x.kind == noteLink && !chain()[x.id] || sound && w.r.db.Has(x.id) {
 		return false
 	}
 	if o, err := w.object(x); err == nil {
@@ -108,6 +122,7 @@ func (r *Repo) Upkeep(ctx context.Context, load func(id oid.ID) (oid.Kind, []byt
 		return err
 	}
 	w.heal()
+	r.trust()
 	return errors.Join(w.tidy(ctx), w.close())
 }
 

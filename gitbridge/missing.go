@@ -19,7 +19,7 @@ func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (_, _
 	var missing, found oid.Index
 	look := func(id oid.ID) (promised bool) {
 		switch {
-		case w.r.db.Freshen(id):
+		case w.r.db.Freshen(id) && w.sound(id):
 			found.Add(id)
 		case w.promised(id):
 			return true

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/alive"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -22,7 +23,7 @@ import (
 // that began before the ref named an object may remove it afterwards: so each job
 // looks whether the noted ones are still there, and writes again what is gone.
 //
-// A line is "wrote JOB ID", "found JOB ID", "link JOB ID PAYLOAD" or "ended JOB".
+// A line is "wrote JOB ID", "found JOB ID", "link JOB ID PAYLOAD", "ended JOB" or "boot ID".
 // The name of a job ends with the mark of the git directory, if it has one.
 // The notes are a help and no truth: without them objects stay in their files,
 // and a removed one is found by sync and verify.
@@ -31,6 +32,7 @@ const (
 	noteFound = "found" // git had it: it may not have been synced, or be about to go
 	noteLink  = "link"  // we wrote a link of the chain; its payload is stored nowhere else
 	noteEnded = "ended" // the job moves the ref no more
+	noteBoot  = "boot"  // in this run of the system the noted objects were read back
 )
 
 const (
@@ -159,6 +161,7 @@ func (r *Repo) allNotes() notes {
 type notes struct {
 	list  []note
 	ended map[string]bool
+	boot  string // the last that is noted; see [alive.Boot]
 }
 
 // decodeNotes decodes notes. It leaves out what is none, as a loss of power may
@@ -170,6 +173,8 @@ func (r *Repo) decodeNotes(p []byte) notes {
 		case !ok:
 		case x.kind == noteEnded:
 			n.ended[x.job] = true
+		case x.kind == noteBoot:
+			n.boot = x.job
 		default:
 			n.list = append(n.list, x)
 		}
@@ -178,7 +183,7 @@ func (r *Repo) decodeNotes(p []byte) notes {
 }
 
 // noteWords is how many words a note of each kind has.
-var noteWords = map[string]int{noteEnded: 2, noteWrote: 3, noteFound: 3, noteLink: 4}
+var noteWords = map[string]int{noteEnded: 2, noteBoot: 2, noteWrote: 3, noteFound: 3, noteLink: 4}
 
 // decodeNote decodes a line.
 func (r *Repo) decodeNote(line string) (x note, ok bool) {
@@ -186,7 +191,7 @@ func (r *Repo) decodeNote(line string) (x note, ok bool) {
 	if len(words) == 0 || noteWords[words[0]] != len(words) {
 		return x, false
 	}
-	if x.kind, x.job = words[0], words[1]; x.kind == noteEnded {
+	if x.kind, x.job = words[0], words[1]; x.kind == noteEnded || x.kind == noteBoot {
 		return x, true
 	}
 	id, err := r.Algorithm().Parse(words[2])
@@ -197,6 +202,27 @@ func (r *Repo) decodeNote(line string) (x note, ok bool) {
 		x.payload, err = hex.DecodeString(words[3])
 	}
 	return x, err == nil
+}
+
+// doubtful reports whether a loss of power may have taken what the notes name: this is
+// another run of the system than the one in which it was last read back. Git syncs no
+// object that has a file of its own, and where the disk had the size of one and not its
+// bytes, the file is there and is full of zeros.
+func (r *Repo) doubtful() bool {
+	r.doubt.Do(func() {
+		if boot := alive.Boot(); r.own != "" && boot != "" {
+			r.doubts.Store(r.allNotes().boot != boot)
+		}
+	})
+	return r.doubts.Load()
+}
+
+// trust notes that what the notes name was read back in this run of the system.
+func (r *Repo) trust() {
+	if r.doubtful() {
+		r.appendTo(".loose", []byte(noteBoot+" "+alive.Boot()+"\n"), atLeisure)
+		r.doubts.Store(false)
+	}
 }
 
 // ours reports whether a note was made in this very git directory: an archive may

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
@@ -61,6 +62,9 @@ type Repo struct {
 
 	conf    func() (*gitconf.Config, error) // read at the first question
 	commits commits
+
+	doubt  sync.Once // finds out once what doubts says
+	doubts atomic.Bool
 }
 
 // Open returns the repository that was found. It reads nothing yet.

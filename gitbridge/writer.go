@@ -108,6 +108,13 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 	for _, id := range ids {
 		w.fresh[id] = source
 	}
+	if w.r.doubtful() {
+		rest, err := w.replace(ids, source)
+		if err != nil {
+			return err
+		}
+		ids = rest
+	}
 	return again(func() error {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -1,4 +1,5 @@
-// Package alive tells whether the process lives that wrote its number into a lock.
+// Package alive tells whether the process lives that wrote its number into a lock, and
+// which run of the system this is.
 package alive
 
 import "math"

@@ -1,9 +1,6 @@
 package worktree
 
 import (
-	"os"
-	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,10 +15,3 @@ func coarseNow() int64 {
 	}
 	return ts.Nano()
 }
-
-// boot names this run of the system. The stat table is not synced: after a
-// power loss its rows may be of different ages.
-var boot = sync.OnceValue(func() string {
-	p, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(p))
-})

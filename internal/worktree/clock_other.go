@@ -7,6 +7,3 @@ import "time"
 // coarseNow takes off what a file system's clock may lag behind; the slack of
 // an unknown file system is added to that.
 func coarseNow() int64 { return time.Now().UnixNano() - int64(slackLocal) }
-
-// boot names this run of the system; it is not known here.
-func boot() string { return "" }

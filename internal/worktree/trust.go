@@ -4,10 +4,15 @@ import (
 	"math"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/alive"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
+
+// boot names this run of the system. The stat table is not synced: after a power loss its
+// rows may be of different ages.
+var boot = alive.Boot
 
 // When stat data can be believed. Two things make them lie: a second write in
 // the same grain of the file system's times, and a write that goes on long
