@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ type crowd struct {
 	t    *testing.T
 	s    *Store
 	pool [][]byte // contents that they share
+	puts atomic.Int64
 
 	mu          sync.Mutex
 	want        map[oid.ID][]byte // acknowledged
@@ -102,13 +104,17 @@ func (c *crowd) sweep(h *Store, grace time.Duration) {
 	}
 }
 
+// sweepUntil sweeps after some contents have been put, however long that takes: on a slow
+// machine sweeps by the clock let no stage come to its end.
 func (c *crowd) sweepUntil(stop chan struct{}, r *rand.Rand) {
 	h := c.open()
 	for h != nil {
-		select {
-		case <-stop:
-			return
-		case <-time.After(time.Duration(r.IntN(800)) * time.Millisecond):
+		for next := c.puts.Load() + r.Int64N(1500); c.puts.Load() < next; {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
 		}
 		if r.IntN(3) > 0 {
 			c.sweep(h, []time.Duration{-1, -1, 0}[r.IntN(3)])
@@ -165,6 +171,7 @@ func (c *crowd) fill(g *Stage, r *rand.Rand) (map[oid.ID][]byte, error) {
 			return nil, err
 		}
 		mine[id] = p
+		c.puts.Add(1)
 	}
 	return mine, nil
 }

@@ -2,7 +2,7 @@
 # Runs the Go tests of the packages that are named (default: all), and counts them. Then
 # those run once more under the race detector in which goroutines meet.
 #   RACE=all     all run under it, and only so
-#   TIMEOUT=10m  how long the tests of one package may take
+#   TIMEOUT=20m  how long the tests of one package may take
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -gt 0 ] || set -- ./...
@@ -28,7 +28,7 @@ whole=$(ordered "$(grep -vE "$large" <<< "$met" || true)")
 
 # Vet is a step of its own. Half of the tests wait for processes and clocks, so more
 # packages are tested at once than there are processors.
-tests=(-vet=off -count=1 -p 3 "-timeout=${TIMEOUT:-10m}" -json)
+tests=(-vet=off -count=1 -p 3 "-timeout=${TIMEOUT:-20m}" -json)
 
 # With the race detector a process sleeps for a second before it exits, and the tests
 # start thousands.
