@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,10 +91,10 @@ func (u *settingUp) run(ctx context.Context, names []string) error {
 	if u.apply(plans) != nil {
 		failed = exit.ErrPartial
 	}
-	if !u.watch && !u.remove {
-		failed = errors.Join(failed, u.offer(ctx, s))
+	if u.watch || u.remove {
+		return failed
 	}
-	return failed
+	return cmp.Or(u.offer(ctx, s), failed)
 }
 
 // A planning makes the plan for one agent, or for the watching.
@@ -182,7 +183,7 @@ func (u *settingUp) ask(ctx context.Context, what string) (bool, error) {
 	show.Say(u.app.Err, "%s [y/N] ", what)
 	err := u.app.SaysYes(ctx)
 	if errors.Is(err, cli.ErrDeclined) {
-		fmt.Fprintln(u.app.Err, "nothing was changed")
+		fmt.Fprintln(u.app.Err, "nothing was changed for that")
 		return false, nil
 	}
 	return err == nil, err
