@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // private says that what git does not keep stays at home.
@@ -82,33 +83,38 @@ func TestWhatGitDoesNotKeepStaysAtHomeIfAsked(t *testing.T) {
 			t.Errorf("%+v %v", f, err)
 		}
 
-		// Set back, the whole one goes, and counts.
-		p.private(e, false)
-		if b, err := e.Remotes().Behind(context.Background(), m); err != nil || b.Waiting != 1 {
-			t.Errorf("%+v %v", b, err)
-		}
-		p.mustPush(e, m)
-		p.wantPush(e, m, 0, 1, 0)
-		p.restic(m, "check", "--read-data")
-		whole, o, again := elsewhere(t, m.URL, "")
-		if again.Snapshot.ID != first.ID || len(again.AtHome) != 0 {
-			t.Errorf("resumed %v, %v", again.Snapshot.ID, again.AtHome)
-		}
-		whole.wantShown(whole.dir, p.shown(p.dir))
-		if list := whole.records(o); len(list) != 1 {
-			t.Errorf("a part came beside the whole one: %v", list)
-		}
-		p.private(e, true) // what is there stays, and is there
-		p.wantPush(e, m, 0, 1, 0)
-		if got := p.distant(e, m); !got[first.ID.String()] || !got[mine.String()] {
-			t.Errorf("there: %v", got)
-		}
-		s, err := e.Remotes().Open(context.Background(), m, remotePassword)
-		p.must(err)
-		out, err := e.Remotes().Prune(context.Background(), s, &away.Limits{Options: &PruneOptions{MaxSnapshots: 1}})
-		p.must(err)
-		if len(out.Dropped) != 0 {
-			t.Errorf("a prune drops what is recorded here: %+v", out.Dropped)
-		}
+		p.wantWholeOnes(e, m, first.ID, mine)
+	}
+}
+
+// wantWholeOnes sets back what stays at home: the whole snapshot goes, and counts before the part that is there.
+func (p *place) wantWholeOnes(e *Engine, m away.Remote, first, mine oid.ID) {
+	p.t.Helper()
+	p.private(e, false)
+	if b, err := e.Remotes().Behind(context.Background(), m); err != nil || b.Waiting != 1 {
+		p.t.Errorf("%+v %v", b, err)
+	}
+	p.mustPush(e, m)
+	p.wantPush(e, m, 0, 1, 0)
+	p.restic(m, "check", "--read-data")
+	whole, o, again := elsewhere(p.t, m.URL, "")
+	if again.Snapshot.ID != first || len(again.AtHome) != 0 {
+		p.t.Errorf("resumed %v, %v", again.Snapshot.ID, again.AtHome)
+	}
+	whole.wantShown(whole.dir, p.shown(p.dir))
+	if list := whole.records(o); len(list) != 1 {
+		p.t.Errorf("a part came beside the whole one: %v", list)
+	}
+	p.private(e, true) // what is there stays, and is there
+	p.wantPush(e, m, 0, 1, 0)
+	if got := p.distant(e, m); !got[first.String()] || !got[mine.String()] {
+		p.t.Errorf("there: %v", got)
+	}
+	s, err := e.Remotes().Open(context.Background(), m, remotePassword)
+	p.must(err)
+	out, err := e.Remotes().Prune(context.Background(), s, &away.Limits{Options: &PruneOptions{MaxSnapshots: 1}})
+	p.must(err)
+	if len(out.Dropped) != 0 {
+		p.t.Errorf("a prune drops what is recorded here: %+v", out.Dropped)
 	}
 }

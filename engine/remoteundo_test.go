@@ -48,12 +48,14 @@ func (p *place) walk(e *Engine, dir string) (steps []string) {
 		for tell(verb) {
 		}
 	}
-	_ = tell(Undo) && tell(Undo)
+	if tell(Undo) {
+		tell(Undo)
+	}
 	return steps
 }
 
 // elsewhere resumes the newest snapshot in a new place.
-func elsewhere(t *testing.T, url, want string) (*place, *Engine, *away.Resumed) {
+func elsewhere(t testing.TB, url, want string) (*place, *Engine, *away.Resumed) {
 	t.Helper()
 	there := newPlace(t, false)
 	r, err := resumed(there, there.dir, url, want)

@@ -286,7 +286,7 @@ type Session struct {
 	id    string       // of the repository
 	repo  *restic.Repo // nil: it is a git remote
 	git   *gitSession
-	home  bool         // what git does not keep stays here
+	home  bool         // of a push: what git does not keep stays here
 	cache string       // the directory of what is known of it; "": there is none
 	sure  bool         // that it is the one that was known, and is there
 	disk  bool         // it is in a directory, whose disk may be taken away at any time
@@ -334,7 +334,7 @@ func (r *Remotes) cacheOf(id string) string {
 func (r *Remotes) session(repo *restic.Repo) *Session {
 	dir := r.cacheOf(repo.ID())
 	repo.Keep(cache{dir})
-	return &Session{id: repo.ID(), repo: repo, cache: dir, home: r.AtHome}
+	return &Session{id: repo.ID(), repo: repo, cache: dir}
 }
 
 // Close releases what is open.

@@ -43,7 +43,7 @@ func (r *Remotes) Push(ctx context.Context, s *Session) (*Pushed, error) {
 		return nil, err
 	}
 	defer lock.Unlock()
-	if s.git != nil {
+	if s.home = r.AtHome; s.git != nil {
 		return r.pushGit(ctx, s, loadKnown(filepath.Join(s.cache, knownFile)))
 	}
 	if s.disk { // of a disk that is away its empty directory is there, and takes what is written

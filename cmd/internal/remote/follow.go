@@ -51,6 +51,14 @@ func (a *app) follow(ctx context.Context, e *engine.Engine, name string, unasked
 		return errNotAgreed(m)
 	}
 	if !unasked {
+		f.Wanted = func() bool { // who says now that secrets stay here does not look for this process first
+			now, err := engine.Open(ctx, e.Root(), &engine.Options{Force: a.Force, NoGit: a.NoGit, NoStore: true})
+			if err == nil {
+				r.AtHome = now.Remotes().AtHome
+				err = now.Close()
+			}
+			return err == nil
+		}
 		if err := cli.Vouch(m.URL); err != nil {
 			return err
 		}
@@ -67,6 +75,7 @@ func (a *app) follow(ctx context.Context, e *engine.Engine, name string, unasked
 			return false
 		}
 		defer now.Close()
+		r.AtHome = now.Remotes().AtHome
 		return autoPush(now) == m.Name && cli.Vouched(m.URL)
 	}
 	return r.Follow(ctx, f)
