@@ -82,10 +82,8 @@ func (v *receiver) inherit(list []*Distant, d *Distant) (left []records.Note, er
 
 func (v *receiver) tryInherit(list []*Distant, d *Distant) (left []records.Note, err error) {
 	w := stacks{v: v, list: list, met: map[string]bool{}}
-	if !v.p.trail.read[d.ID] { // it had come before
-		if err := v.p.readTrail(d); err != nil {
-			return nil, err
-		}
+	if err := w.begin(d); err != nil {
+		return w.left, err
 	}
 	last, err := w.find(v.p.trail.last[d.Of])
 	if err != nil || last == nil {
@@ -112,6 +110,23 @@ type stacks struct {
 	list []*Distant
 	met  map[string]bool
 	left []records.Note
+}
+
+// begin reads what a snapshot says that had come before, or the first of its copies that can be read. Where none can,
+// the worktree begins with nothing to undo.
+func (w *stacks) begin(d *Distant) (err error) {
+	p := w.v.p
+	copies := append([]*Distant{d}, d.Copies...)
+	if slices.ContainsFunc(copies, func(d *Distant) bool { return p.trail.read[d.ID] }) {
+		return nil
+	}
+	for _, d := range copies {
+		if err = p.readTrail(d); err == nil || !leavable(err) || p.ctx.Err() != nil {
+			return err
+		}
+	}
+	w.left = append(w.left, records.Note{Path: records.Path(d.Of.String()), Reason: fmt.Sprintf("nothing can be undone of what came before it: %v", err)})
+	return nil
 }
 
 // down returns an operation and what lies below it, as far as that came, with their plans in the stage.
