@@ -129,12 +129,17 @@ func (r *Repo) programSwap(ctx context.Context, u gitref.Update) error {
 	alg := r.Algorithm()
 	line := fmt.Sprintf("update %s %s %s\n", u.Name, alg.Digits(u.New), alg.Digits(u.Old))
 	_, err := r.git(ctx, strings.NewReader(line), "update-ref", "-m", u.Message, "--stdin")
-	if err == nil || ctx.Err() != nil {
-		return err
+	if err == nil {
+		return nil
 	}
-	ref, readErr := r.programRef(u.Name)
-	if (readErr == nil || errors.Is(readErr, gitref.ErrNotFound)) && ref.ID != u.Old {
+	ref, readErr := r.programRef(u.Name) // the time may be over, and git has said what it had to say
+	switch {
+	case readErr == nil && ref.ID == u.New: // it was stopped when it had done so
+		return nil
+	case (readErr == nil || errors.Is(readErr, gitref.ErrNotFound)) && ref.ID != u.Old:
 		return fmt.Errorf("%w: %w", gitref.ErrMoved, err)
+	case ctx.Err() != nil:
+		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnsupportedRepository, err)
 }

@@ -322,7 +322,7 @@ func TestUpdatesAreAskedForOfAllThatIsUsed(t *testing.T) {
 		switch base := path.Base(name); {
 		case err != nil:
 			return err
-		case e.IsDir() && (base == ".git" || base == "node_modules" || base == "dist" || base == "installed" || base == "testdata"):
+		case e.IsDir() && (len(base) > 1 && base[0] == '.' || base == "node_modules" || base == "dist" || base == "installed" || base == "testdata"):
 			return fs.SkipDir
 		case base == "go.mod":
 			used["gomod"] = append(used["gomod"], path.Join("/", path.Dir(name)))
