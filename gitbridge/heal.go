@@ -68,6 +68,7 @@ func (w *writer) heal() {
 	w.r.db.Refresh() // a pack that git has replaced is still mapped
 	tip, _ := w.r.tip()
 	notes := w.r.allNotes()
+	w.r.weigh(notes)
 	chain := sync.OnceValue(func() map[oid.ID]bool { return notes.chain(tip, w.r.Algorithm()) }) // of no use where nothing is gone
 	there := make(map[oid.ID]bool, len(notes.list))
 	for _, x := range notes.list {

@@ -205,23 +205,37 @@ func (r *Repo) decodeNote(line string) (x note, ok bool) {
 }
 
 // doubtful reports whether a loss of power may have taken what the notes name: this is
-// another run of the system than the one in which it was last read back. Git syncs no
+// another run of the system than the one in which that was last read back. Git syncs no
 // object that has a file of its own, and where the disk had the size of one and not its
 // bytes, the file is there and is full of zeros.
 func (r *Repo) doubtful() bool {
-	r.doubt.Do(func() {
-		if boot := alive.Boot(); r.own != "" && boot != "" {
-			r.doubts.Store(r.allNotes().boot != boot)
-		}
-	})
-	return r.doubts.Load()
+	if r.doubt.Load() == unknown {
+		r.weigh(r.allNotes())
+	}
+	return r.doubt.Load() == doubted
+}
+
+// What is known of the noted objects: a [Repo] asks the notes once.
+const (
+	unknown int32 = iota
+	doubted
+	trusted
+)
+
+// weigh decides by the notes whether what they name is in doubt.
+func (r *Repo) weigh(n notes) {
+	is := trusted
+	if boot := alive.Boot(); r.own != "" && boot != "" && n.boot != boot {
+		is = doubted
+	}
+	r.doubt.CompareAndSwap(unknown, is)
 }
 
 // trust notes that what the notes name was read back in this run of the system.
 func (r *Repo) trust() {
 	if r.doubtful() {
 		r.appendTo(".loose", []byte(noteBoot+" "+alive.Boot()+"\n"), atLeisure)
-		r.doubts.Store(false)
+		r.doubt.Store(trusted)
 	}
 }
 
@@ -231,6 +245,17 @@ func (r *Repo) ours(x note) bool { return strings.HasSuffix(x.job, r.mark) }
 
 // over reports whether the job of a note has ended.
 func (n notes) over(x note) bool { return n.ended[x.job] || jobDied(x.job) }
+
+// stays reports whether a note counts when the others were worked off.
+func (n notes) stays(x note) bool {
+	switch x.kind {
+	case noteEnded:
+		return false
+	case noteBoot:
+		return x.job == n.boot
+	}
+	return !n.over(x)
+}
 
 // chain returns those noted links that the chain has which ends in tip.
 func (n notes) chain(tip oid.ID, alg oid.Algorithm) map[oid.ID]bool {

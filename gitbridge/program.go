@@ -134,7 +134,7 @@ func (r *Repo) programSwap(ctx context.Context, u gitref.Update) error {
 	}
 	ref, readErr := r.programRef(u.Name) // the time may be over, and git has said what it had to say
 	switch {
-	case readErr == nil && ref.ID == u.New: // it was stopped when it had done so
+	case ctx.Err() != nil && readErr == nil && ref.ID == u.New: // it was stopped when it had done so
 		return nil
 	case (readErr == nil || errors.Is(readErr, gitref.ErrNotFound)) && ref.ID != u.Old:
 		return fmt.Errorf("%w: %w", gitref.ErrMoved, err)

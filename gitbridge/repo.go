@@ -63,8 +63,7 @@ type Repo struct {
 	conf    func() (*gitconf.Config, error) // read at the first question
 	commits commits
 
-	doubt  sync.Once // finds out once what doubts says
-	doubts atomic.Bool
+	doubt atomic.Int32 // see doubtful
 }
 
 // Open returns the repository that was found. It reads nothing yet.
@@ -89,6 +88,9 @@ func Open(l *gitconf.Layout, opt *Options) (*Repo, error) {
 func (r *Repo) TakeOver(from *Repo) {
 	if r != nil && from != nil {
 		r.db.TakeOver(from.db)
+		if r.own == from.own {
+			r.doubt.Store(from.doubt.Load())
+		}
 	}
 }
 

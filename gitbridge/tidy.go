@@ -120,7 +120,7 @@ func (w *writer) packLoose(ctx context.Context, atOnce bool) error {
 func (w *writer) carryOver(old string, known notes) error {
 	var rest []byte
 	for line := range bytes.Lines(readNotes(old)) {
-		if x, ok := w.r.decodeNote(string(line)); ok && x.kind != noteEnded && (x.job == known.boot || !known.over(x)) {
+		if x, ok := w.r.decodeNote(string(line)); ok && known.stays(x) {
 			rest = append(rest, line...)
 		}
 	}
