@@ -226,25 +226,14 @@ func TestAResumeThatWasInterruptedIsTakenUp(t *testing.T) {
 	p.mustPush(e, m)
 	for at := 1; ; at++ {
 		there := newPlace(t, false)
-		try := func(f *failing) error {
-			n, err := there.tryOpen(there.dir)
-			p.must(err)
-			defer n.Close()
-			r := n.Remotes()
-			if f != nil {
-				r.Place = f.open
-			}
-			_, err = r.Resume(context.Background(), away.Remote{Name: "origin", URL: m.URL}, remotePassword, "")
-			return err
-		}
-		err := try(&failing{left: at, kills: true})
+		err := there.resume(m.URL, &failing{left: at, kills: true})
 		if err == nil {
 			break
 		}
 		if at%2 == 0 && there.exists("a") { // half of the files are gone again
 			p.must(errors.Join(os.Remove(filepath.Join(there.dir, "a")), os.RemoveAll(filepath.Join(there.dir, "dir"))))
 		}
-		if err := try(nil); err != nil {
+		if err := there.resume(m.URL, nil); err != nil {
 			t.Fatalf("after request %d: %v", at, err)
 		}
 		p.wantShown(there.dir, want)

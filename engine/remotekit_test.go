@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/remote/depot"
+	"github.com/seed-82afce7a/rewind/remote/restic"
 )
 
 const remotePassword = "a password"
@@ -232,4 +234,45 @@ func resumed(p *place, dir, url, want string) (*away.Resumed, error) {
 	}
 	defer e.Close()
 	return e.Remotes().Resume(context.Background(), away.Remote{Name: "origin", URL: url}, remotePassword, want)
+}
+
+// resume makes the place what the newest snapshot of a remote is, by a process of its own that may be killed.
+func (p *place) resume(url string, f *failing) error {
+	p.t.Helper()
+	n, err := p.tryOpen(p.dir)
+	p.must(err)
+	defer n.Close()
+	r := n.Remotes()
+	if f != nil {
+		r.Place = f.open
+	}
+	_, err = r.Resume(context.Background(), away.Remote{Name: "origin", URL: url}, remotePassword, "")
+	return err
+}
+
+// halve puts copies of snapshots into a remote that lack what rewind keeps beside the files, as another program may. It
+// returns the files of the whole ones.
+func (p *place) halve(m away.Remote, which func(*restic.Snapshot) bool) (whole []string) {
+	p.t.Helper()
+	ctx := context.Background()
+	at, err := depot.Open(m.URL)
+	p.must(err)
+	repo, err := restic.Open(ctx, at, remotePassword, nil)
+	p.must(err)
+	_, err = repo.LoadIndex(ctx)
+	p.must(err)
+	list, err := repo.Snapshots(ctx, func(err error) { p.t.Error(err) })
+	p.must(err)
+	for _, snap := range list {
+		if !which(snap) {
+			continue
+		}
+		top, err := repo.GetTree(ctx, snap.Tree)
+		p.must(err)
+		other := *snap
+		other.Tree, other.Tags = top[0].Subtree, append(slices.Clone(snap.Tags), "of another program")
+		p.must(repo.PutSnapshot(ctx, &other))
+		whole = append(whole, filepath.Join(m.URL, "snapshots", snap.ID.String()))
+	}
+	return whole
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/seed"
+	"github.com/seed-82afce7a/rewind/remote/restic"
 )
 
 // walk undoes all that can be undone, redoes all that can be redone, and goes back two steps. It tells what each step
@@ -271,6 +272,36 @@ func TestAPlanFromElsewhereThatIsNoneEndsTheUndo(t *testing.T) {
 	}
 }
 
+func TestWhereARecordCannotBeReadItIsNamedThatUndoEndsThere(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	one := p.snap(e, "1", nil)
+	two := p.snap(e, "2", nil)
+	p.do(e, Op{To: one.ID}) // began with two
+	p.snap(e, "3", nil)
+	p.do(e, Op{To: two.ID})
+	p.snap(e, "4", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	for _, file := range p.halve(m, func(s *restic.Snapshot) bool {
+		return slices.Contains(s.Tags, "id:"+two.ID.String())
+	}) {
+		p.must(os.Remove(file))
+	}
+	there := newPlace(t, false)
+	r, err := resumed(there, there.dir, m.URL, "")
+	p.must(err)
+	named := slices.ContainsFunc(r.Fetched.Left, func(n Note) bool {
+		return string(n.Path) == two.ID.String() && strings.Contains(n.Reason, "undo and redo")
+	})
+	if !named {
+		t.Errorf("%+v", r.Fetched.Left)
+	}
+	if got := there.walk(there.openAt(there.dir), there.dir); !strings.HasPrefix(got[0], "undo to") || got[1] != "undo: nothing" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAResumeThatWasInterruptedBringsTheUndoOnce(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()
@@ -284,20 +315,9 @@ func TestAResumeThatWasInterruptedBringsTheUndoOnce(t *testing.T) {
 	want := p.walk(e, p.dir)
 	for at := 1; ; at++ {
 		there := newPlace(t, false)
-		try := func(f *failing) error {
-			n, err := there.tryOpen(there.dir)
-			p.must(err)
-			defer n.Close()
-			r := n.Remotes()
-			if f != nil {
-				r.Place = f.open
-			}
-			_, err = r.Resume(context.Background(), away.Remote{Name: "origin", URL: m.URL}, remotePassword, "")
-			return err
-		}
-		err := try(&failing{left: at, kills: true})
+		err := there.resume(m.URL, &failing{left: at, kills: true})
 		if err != nil {
-			if err := try(nil); err != nil {
+			if err := there.resume(m.URL, nil); err != nil {
 				t.Fatalf("after request %d: %v", at, err)
 			}
 		}

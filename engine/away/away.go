@@ -286,7 +286,6 @@ type Session struct {
 	id    string       // of the repository
 	repo  *restic.Repo // nil: it is a git remote
 	git   *gitSession
-	home  bool         // of a push: what git does not keep stays here
 	cache string       // the directory of what is known of it; "": there is none
 	sure  bool         // that it is the one that was known, and is there
 	disk  bool         // it is in a directory, whose disk may be taken away at any time

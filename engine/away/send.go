@@ -43,7 +43,7 @@ func (r *Remotes) Push(ctx context.Context, s *Session) (*Pushed, error) {
 		return nil, err
 	}
 	defer lock.Unlock()
-	if s.home = r.AtHome; s.git != nil {
+	if s.git != nil {
 		return r.pushGit(ctx, s, loadKnown(filepath.Join(s.cache, knownFile)))
 	}
 	if s.disk { // of a disk that is away its empty directory is there, and takes what is written
@@ -92,15 +92,16 @@ type errand struct {
 
 // A work is what a push has to do.
 type work struct {
-	send   []errand // is to go, oldest first
-	others []errand // is there as it would be pushed, and this machine has not seen to it that it is whole
-	out    *Pushed  // with what was there
+	send   []errand          // is to go, oldest first
+	others []errand          // is there as it would be pushed, and this machine has not seen to it that it is whole
+	out    *Pushed           // with what was there
+	copies map[oid.ID][]file // of each snapshot, that are there
 }
 
 // todo compares the snapshots of the store with what is there, as far as is known. AtHome says that what git does not
 // keep stays here, and plans of operations with it: they name such files.
 func (r *Remotes) todo(ctx context.Context, k *known, atHome bool) (w work, err error) {
-	w.out = &Pushed{}
+	w.out, w.copies = &Pushed{}, k.copies(atHome)
 	all, err := records.Read(ctx, r.View, (*records.View).Snapshots)
 	if err != nil || len(all) == 0 {
 		return w, err
@@ -124,7 +125,6 @@ func (r *Remotes) todo(ctx context.Context, k *known, atHome bool) (w work, err 
 	}); err != nil {
 		return w, err
 	}
-	copies := k.copies(atHome)
 	for _, s := range slices.Backward(all) {
 		slices.Sort(pins[s.ID])
 		e := errand{s: s, record: record{Algorithm: r.Objects.Algorithm.String(), History: history, Root: r.Owner.Root, Pins: pins[s.ID], Operations: ops.from[s.ID], Last: ops.last(s)}}
@@ -146,7 +146,7 @@ func (r *Remotes) todo(ctx context.Context, k *known, atHome bool) (w work, err 
 		if err != nil {
 			return w, err
 		}
-		w.add(e, k.pushed, copies[s.ID])
+		w.add(e, k.pushed, w.copies[s.ID])
 	}
 	return w, nil
 }
@@ -201,7 +201,7 @@ func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo work) (*P
 	}
 	if lost := k.lost(names); lost || len(todo.others) > 0 {
 		looked := todo.out.Looked
-		if err = s.check(ctx, k, todo.others, names, lost); err == nil {
+		if err = s.check(ctx, k, todo, names, lost); err == nil {
 			todo, err = r.todo(ctx, k, r.AtHome)
 		}
 		if err == nil {

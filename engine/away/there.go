@@ -77,17 +77,17 @@ func (k *known) copies(atHome bool) map[oid.ID][]file {
 	return out
 }
 
-// check reads the trees of snapshots that are there, and forgets that those were pushed that are not whole. Of those
-// that others have brought it notes that they were. Names are the files of the index; all says that one of them is gone.
-func (s *Session) check(ctx context.Context, k *known, others []errand, names []restic.ID, all bool) error {
-	copies := k.copies(s.home)
+// check reads the trees of copies that are there, and forgets that those snapshots were pushed that are not whole. Of
+// those that others have brought it notes that they were. Names are the files of the index; all says that one of them is gone.
+func (s *Session) check(ctx context.Context, k *known, w work, names []restic.ID, all bool) error {
+	copies := w.copies
 	var roots []restic.ID
 	add := func(id oid.ID) {
 		for _, f := range copies[id] {
 			roots = append(roots, f.tree)
 		}
 	}
-	for _, e := range others {
+	for _, e := range w.others {
 		add(e.s.ID)
 	}
 	if all {
@@ -105,7 +105,7 @@ func (s *Session) check(ctx context.Context, k *known, others []errand, names []
 	if all {
 		k.doubt(names, whole)
 	}
-	for _, e := range others {
+	for _, e := range w.others {
 		if whole(e.s.ID) {
 			k.addPushed(e.s.ID, e.hash)
 		}

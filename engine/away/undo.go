@@ -87,7 +87,7 @@ func (v *receiver) tryInherit(list []*Distant, d *Distant) (left []records.Note,
 	}
 	last, err := w.find(v.p.trail.last[d.Of])
 	if err != nil || last == nil {
-		return nil, err
+		return w.left, err
 	}
 	undo, err := w.down(last.Key)
 	if err != nil {
@@ -154,26 +154,35 @@ func (w *stacks) down(key string) (stack []*records.Operation, err error) {
 }
 
 // find returns an operation, nil if none came. It reads the records of snapshots that were here before, too, and of
-// their copies.
+// their copies. Where one cannot be read and the operation is in no other, that is named.
 func (w *stacks) find(key string) (*operation, error) {
 	t := &w.v.p.trail
-	if op, ok := t.all[key]; ok || key == "" {
+	if op, ok := t.all[key]; ok {
 		return &op, nil
 	}
+	if key == "" {
+		return nil, nil
+	}
+	var unread []records.Note
 	for _, d := range w.list {
 		for _, d := range append([]*Distant{d}, d.Copies...) {
 			if t.read[d.ID] || len(d.Said(operationsTag)) == 0 {
 				continue
 			}
 			t.read[d.ID] = true
-			if err := w.v.p.readTrail(d); err != nil && (!leavable(err) || w.v.p.ctx.Err() != nil) {
+			err := w.v.p.readTrail(d)
+			if err != nil && (!leavable(err) || w.v.p.ctx.Err() != nil) {
 				return nil, err
+			}
+			if err != nil {
+				unread = append(unread, records.Note{Path: records.Path(d.Of.String()), Reason: fmt.Sprintf("what undo and redo take back may be missing: %v", err)})
 			}
 		}
 	}
 	if op, ok := t.all[key]; ok {
 		return &op, nil
 	}
+	w.left = append(w.left, unread...)
 	return nil, nil
 }
 
