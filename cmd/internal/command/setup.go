@@ -50,9 +50,7 @@ func (u *settingUp) run(ctx context.Context, names []string) error {
 	s := theSetup()
 	whole := len(names) == 0
 	if whole {
-		if names = s.Found(); len(names) == 0 && !u.watch {
-			return fmt.Errorf("none of these agents is here: %s", strings.Join(setup.Names(), ", "))
-		}
+		names = s.Found()
 	}
 	find, watch := s.Plan, s.PlanWatch
 	if u.remove {
@@ -68,11 +66,17 @@ func (u *settingUp) run(ctx context.Context, names []string) error {
 	if u.watch || u.remove && whole && canWatch {
 		all = append(all, planning{setup.Watching, watch})
 	}
+	if len(all) == 0 {
+		return errNoAgent()
+	}
 	plans, failed := u.plan(all)
 	if failed != nil && len(all) == 1 {
 		return failed
 	}
 	changes := 0
+	if u.remove && !u.watch && len(names) == 0 && len(plans[0].Changes) == 0 {
+		return errNoAgent()
+	}
 	for _, p := range plans {
 		if u.watch || p.Agent != setup.Watching || len(p.Changes) > 0 { // nobody asked for it
 			u.show(p)
@@ -85,7 +89,7 @@ func (u *settingUp) run(ctx context.Context, names []string) error {
 	if changes == 0 || u.dry {
 		return failed
 	}
-	if ok, err := u.ask(ctx, fmt.Sprintf("Change %s?", show.Count(changes, "file"))); err != nil || !ok {
+	if ok, err := u.ask(ctx, fmt.Sprintf("Change %s?", show.Count(changes, "file")), "nothing was changed"); err != nil || !ok {
 		return err
 	}
 	if u.apply(plans) != nil {
@@ -95,6 +99,10 @@ func (u *settingUp) run(ctx context.Context, names []string) error {
 		return failed
 	}
 	return cmp.Or(u.offer(ctx, s), failed)
+}
+
+func errNoAgent() error {
+	return fmt.Errorf("none of these agents is here: %s", strings.Join(setup.Names(), ", "))
 }
 
 // A planning makes the plan for one agent, or for the watching.
@@ -144,7 +152,7 @@ func (u *settingUp) offer(ctx context.Context, s *setup.Setup) error {
 	}
 	u.show(p)
 	what := fmt.Sprintf("Watch worktrees of more than %d files, so that a turn costs what changed?\nThe first snapshot in one starts a process that ends after an hour without a turn.", record.LargeFrom)
-	if ok, err := u.ask(ctx, what); err != nil || !ok {
+	if ok, err := u.ask(ctx, what, "nothing is watched by itself"); err != nil || !ok {
 		return err
 	}
 	return u.apply([]*setup.Plan{p})
@@ -173,7 +181,8 @@ func (u *settingUp) show(p *setup.Plan) {
 	}
 }
 
-func (u *settingUp) ask(ctx context.Context, what string) (bool, error) {
+// ask asks before something is changed, and says declined after a no.
+func (u *settingUp) ask(ctx context.Context, what, declined string) (bool, error) {
 	if u.yes {
 		return true, nil
 	}
@@ -183,7 +192,7 @@ func (u *settingUp) ask(ctx context.Context, what string) (bool, error) {
 	show.Say(u.app.Err, "%s [y/N] ", what)
 	err := u.app.SaysYes(ctx)
 	if errors.Is(err, cli.ErrDeclined) {
-		fmt.Fprintln(u.app.Err, "nothing was changed for that")
+		fmt.Fprintln(u.app.Err, declined)
 		return false, nil
 	}
 	return err == nil, err

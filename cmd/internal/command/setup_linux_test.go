@@ -93,3 +93,24 @@ func TestSetupOffersToWatchLargeWorktrees(t *testing.T) {
 		t.Error("it is not taken back")
 	}
 }
+
+func TestTheWatchingIsTakenBackWhereNoAgentIsHere(t *testing.T) {
+	t.Parallel()
+	g := newGround(t)
+	home := t.TempDir()
+	g.env = append(g.env, "HOME="+home, "XDG_CONFIG_HOME="+home+"/c", "XDG_STATE_HOME="+home+"/s")
+	settings := filepath.Join(home, "c", "rewind", "config")
+	if _, errs, exit := g.does("setup", "--remove", "--yes"); exit == 0 || !strings.Contains(errs, "none of these agents is here") {
+		t.Errorf("nothing was set up: exit %d, %s", exit, errs)
+	}
+	g.does("setup", "--watch", "--yes")
+	if _, err := os.Stat(settings); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, exit := g.does("setup", "--remove", "--yes"); exit != 0 {
+		t.Errorf("exit %d: %s %s", exit, out, errs)
+	}
+	if _, err := os.Stat(settings); err == nil {
+		t.Error("it is not taken back")
+	}
+}

@@ -31,14 +31,14 @@ func typescript(t *testing.T, defs map[string]*jsonschema.Schema) []byte {
 		}
 		fmt.Fprintf(&out, "\nexport interface %s {\n", name)
 		for _, field := range def.PropertyOrder {
-			value, maybe := def.Properties[field], "?"
+			value, maybe, means := def.Properties[field], "?", ""
 			if value.Description != "" {
-				fmt.Fprintf(&out, "  /** %s */\n", value.Description)
+				means = "/** " + value.Description + " */ "
 			}
 			if slices.Contains(def.Required, field) {
 				maybe = ""
 			}
-			fmt.Fprintf(&out, "  %s%s: %s;\n", field, maybe, typeOf(t, value))
+			fmt.Fprintf(&out, "  %s%s%s: %s;\n", means, field, maybe, typeOf(t, value))
 		}
 		out.WriteString("}\n")
 	}

@@ -50,15 +50,17 @@ func (a *app) follow(ctx context.Context, e *engine.Engine, name string, unasked
 	if m.Git && !cli.Vouched(m.URL) {
 		return errNotAgreed(m)
 	}
-	if !unasked {
-		f.Wanted = func() bool { // who says now that secrets stay here does not look for this process first
-			now, err := engine.Open(ctx, e.Root(), &engine.Options{Force: a.Force, NoGit: a.NoGit, NoStore: true})
-			if err == nil {
-				r.AtHome = now.Remotes().AtHome
-				err = now.Close()
-			}
-			return err == nil
+	f.Wanted = func() bool { // who says now that secrets stay here does not look for this process first
+		now, err := engine.Open(ctx, e.Root(), &engine.Options{Force: a.Force, NoGit: a.NoGit, NoStore: true})
+		if err != nil {
+			show.Say(a.Err, "rewind: nothing is pushed any more, for the settings cannot be read: %s\n", exit.Sentence(ctx, err))
+			return false
 		}
+		defer now.Close()
+		r.AtHome = now.Remotes().AtHome
+		return !unasked || autoPush(now) == m.Name && cli.Vouched(m.URL)
+	}
+	if !unasked {
 		if err := cli.Vouch(m.URL); err != nil {
 			return err
 		}
@@ -69,15 +71,7 @@ func (a *app) follow(ctx context.Context, e *engine.Engine, name string, unasked
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(unaskedMemory)
 	}
-	f.Idle, f.Wanted = unaskedIdle, func() bool {
-		now, err := engine.Open(ctx, e.Root(), &engine.Options{Force: a.Force, NoGit: a.NoGit, NoStore: true})
-		if err != nil {
-			return false
-		}
-		defer now.Close()
-		r.AtHome = now.Remotes().AtHome
-		return autoPush(now) == m.Name && cli.Vouched(m.URL)
-	}
+	f.Idle = unaskedIdle
 	return r.Follow(ctx, f)
 }
 
