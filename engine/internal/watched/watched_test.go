@@ -290,10 +290,13 @@ func TestADirectoryThatIsDeletedUnderItsOtherNameIsGone(t *testing.T) {
 			w.settle()
 			for _, gone := range []string{from, filepath.Join(w.dir, "d/d")} {
 				w.must(os.RemoveAll(gone))
+				switch only, why := w.tree.State(); {
+				case !only && strings.Contains(why, "did not answer in time"):
+					t.Skipf("SKIPPED: this machine is too busy to tell whether the deletion of %s costs a whole look: %s", gone, why)
+				case !only:
+					t.Errorf("before the turn after %s is gone all is looked at: %s", gone, why)
+				}
 				w.compare()
-			}
-			if w.watched != 2 {
-				t.Errorf("%d of two turns looked only where something changed", w.watched)
 			}
 		})
 	}
