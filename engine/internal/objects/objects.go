@@ -82,9 +82,6 @@ func (o *Objects) Payload(ctx context.Context, want oid.Kind, id oid.ID) ([]byte
 // read now.
 func (o *Objects) Small(ctx context.Context, id oid.ID, most int64) (payload []byte, ok bool) {
 	from, err := o.stream(ctx, id)
-	if errors.Is(err, cas.ErrNotFound) && o.Git != nil {
-		from, err = o.Git.Stream(id)
-	}
 	if err != nil {
 		return nil, false
 	}
@@ -192,7 +189,7 @@ func (f *failing) Read(p []byte) (int, error) {
 // streamBytes is from what size on a content is passed on in pieces.
 const streamBytes = 1 << 20
 
-// stream opens an object of the store, which need not fit into memory.
+// stream opens an object of the store or of git, which need not fit into memory.
 func (o *Objects) stream(ctx context.Context, id oid.ID) (out gitbridge.Object, err error) {
 	s, err := o.Store(ctx)
 	if err != nil {
@@ -209,6 +206,11 @@ func (o *Objects) stream(ctx context.Context, id oid.ID) (out gitbridge.Object, 
 		return err
 	})
 	switch {
+	case o.Git != nil && (errors.Is(err, cas.ErrNotFound) || o.gitInstead(id, err)):
+		if out, gitErr := o.Git.Stream(id); gitErr == nil {
+			return out, nil
+		}
+		return gitbridge.Object{}, StoreError(err)
 	case err != nil:
 		return gitbridge.Object{}, StoreError(err)
 	case out.Size < streamBytes:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -146,6 +147,36 @@ func TestReadingAheadKeepsFewRuns(t *testing.T) {
 		if kept > batchesMax*batchObjects {
 			t.Errorf("%d contents of %d are in runs that are kept", kept, len(ids))
 		}
+	}
+}
+
+// Several goroutines ask, and one of them may sleep while the others go on: a push then
+// said that a snapshot is damaged.
+func TestWhatGitAloneHasIsReadAfterItsBatchWasDropped(t *testing.T) {
+	k, ctx := newKit(t, true), context.Background()
+	var texts []string
+	for i := range (batchesMax + 1) * batchObjects {
+		texts = append(texts, fmt.Sprint("content ", i))
+	}
+	texts[1] = "in git alone"
+	ids := k.keep(append(slices.Clone(texts[:1]), texts[2:]...)...)
+	ids = slices.Insert(ids, 1, k.r.Parse(k.r.Give(texts[1], "hash-object", "-w", "--stdin")))
+	p := k.Prefetch(ids)
+	for i := 0; i <= len(ids); i += batchObjects {
+		i := min(i, len(ids)-1)
+		if _, err := p.Stream(ctx, ids[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.batches[0].have != nil {
+		t.Fatal("the first batch is still there")
+	}
+	o, err := p.Stream(ctx, ids[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(o.Data); err != nil || string(got) != texts[1] {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 
