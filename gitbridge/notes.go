@@ -125,8 +125,11 @@ func (r *Repo) appendTo(suffix string, p []byte, out bool) {
 
 // appendOnce reports false if it has to be done again.
 func (r *Repo) appendOnce(path string, p []byte, out bool) bool {
-	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
+	var f *os.File
+	if durable.Patiently(func() (err error) { // whoever renames it may keep it open for a moment
+		f, err = durable.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		return err
+	}) != nil {
 		return true
 	}
 	defer f.Close()
@@ -144,8 +147,11 @@ func (r *Repo) appendOnce(path string, p []byte, out bool) bool {
 
 // readNotes reads a file of notes, nothing where that is not possible.
 func readNotes(path string) []byte {
-	p, err := durable.ReadFile(path, noteBytesMax)
-	if err != nil {
+	var p []byte
+	if durable.Patiently(func() (err error) {
+		p, err = durable.ReadFile(path, noteBytesMax)
+		return err
+	}) != nil {
 		return nil
 	}
 	return p

@@ -37,9 +37,7 @@ func setupCommand(a *app) *cobra.Command {
 	f.BoolVar(&u.remove, "remove", false, "take back what was set up, exactly")
 	f.BoolVarP(&u.yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&u.dry, "dry-run", false, "show what would change, and change nothing")
-	if canWatch {
-		f.BoolVar(&u.watch, "watch", false, fmt.Sprintf("also watch worktrees of more than %d files, from the first snapshot on", record.LargeFrom))
-	}
+	f.BoolVar(&u.watch, "watch", false, fmt.Sprintf("also watch worktrees of more than %d files, from the first snapshot on (Linux)", record.LargeFrom))
 	return c
 }
 
@@ -47,6 +45,9 @@ func setupCommand(a *app) *cobra.Command {
 const canWatch = runtime.GOOS == "linux"
 
 func (u *settingUp) run(ctx context.Context, names []string) error {
+	if u.watch && !u.remove && !canWatch {
+		return exit.Usagef("setup: --watch is for Linux: on this system a command does not find a process that watches")
+	}
 	s := theSetup()
 	whole := len(names) == 0
 	if whole {
