@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"slices"
 	"time"
 
 	"golang.org/x/crypto/poly1305" //nolint:staticcheck // the format has it; chacha20poly1305 is another construction
@@ -57,7 +58,7 @@ func (m *master) stream(iv, dst, src []byte) {
 // seal appends the sealed form of plain to dst.
 func (m *master) seal(dst, plain []byte) []byte {
 	at := len(dst)
-	dst = append(dst, make([]byte, aes.BlockSize)...)
+	dst = slices.Grow(dst, len(plain)+overhead)[:at+aes.BlockSize]
 	iv := dst[at : at+aes.BlockSize]
 	_, _ = rand.Read(iv)
 	dst = append(dst, plain...)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/restic/chunker"
@@ -19,6 +20,8 @@ const (
 	indexPacks = 32      // so many packs get a file of the index while a push goes on
 	indexBlobs = 1 << 15 // a file of the index names about so many, and has below 8 MiB
 	wholeBytes = chunker.MinSize
+
+	benchesMost = 16 // that are kept
 )
 
 // A Writer puts blobs into packs. Put may be called by many goroutines; Flush by one, when
@@ -36,6 +39,9 @@ type Writer struct {
 	// Added is told of every blob's sealed bytes that are new.
 	Added func(bytes int)
 
+	benches spare[bench]
+	packs   spare[packing] // empty ones
+
 	mu    sync.Mutex // guards what follows
 	open  [2]*packing
 	taken [2]map[ID]bool // on their way
@@ -50,15 +56,48 @@ type packing struct {
 	blobs  []indexBlob
 }
 
+// A bench is memory that one blob after another is made in: to take fresh memory from the
+// system costs as much as to compress what is put there.
+type bench struct {
+	plain, packed, sealed []byte
+	cut                   *chunker.Chunker
+}
+
+// A spare is what may be used again. A sync.Pool would give it back at each collection.
+type spare[T any] chan *T
+
+func (s spare[T]) get() *T {
+	select {
+	case v := <-s:
+		return v
+	default:
+		return new(T)
+	}
+}
+
+func (s spare[T]) put(v *T) {
+	select {
+	case s <- v:
+	default:
+	}
+}
+
 // Writer begins to write. It ends with the context.
 func (r *Repo) Writer(ctx context.Context) *Writer {
 	w := &Writer{repo: r, slot: make(chan struct{}, uploads), taken: [2]map[ID]bool{{}, {}}}
+	w.benches, w.packs = make(spare[bench], benchesMost), make(spare[packing], uploads)
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	return w
 }
 
 // Put stores a blob unless it is there, and returns its id.
 func (w *Writer) Put(k Kind, plain []byte) (ID, error) {
+	b := w.benches.get()
+	defer w.benches.put(b)
+	return w.put(b, k, plain)
+}
+
+func (w *Writer) put(b *bench, k Kind, plain []byte) (ID, error) {
 	id := ID(sha256.Sum256(plain))
 	if err := context.Cause(w.ctx); err != nil {
 		return id, err
@@ -74,14 +113,15 @@ func (w *Writer) Put(k Kind, plain []byte) (ID, error) {
 		return id, nil
 	}
 	kind, size, text := byte(k), uint32(0), plain
-	if packed := w.repo.pack.EncodeAll(plain, nil); len(packed) < len(plain) {
-		kind, size, text = kind+2, uint32(len(plain)), packed
+	b.packed = w.repo.pack.EncodeAll(plain, b.packed[:0])
+	if len(b.packed) < len(plain) {
+		kind, size, text = kind+2, uint32(len(plain)), b.packed
 	}
-	sealed := w.repo.key.seal(make([]byte, 0, len(text)+overhead), text)
+	b.sealed = w.repo.key.seal(b.sealed[:0], text)
 	if w.Added != nil {
-		w.Added(len(sealed))
+		w.Added(len(b.sealed))
 	}
-	return id, w.add(id, kind, size, sealed)
+	return id, w.add(id, kind, size, b.sealed)
 }
 
 // add puts a sealed blob into the pack of its kind.
@@ -90,7 +130,10 @@ func (w *Writer) add(id ID, kind byte, size uint32, sealed []byte) error {
 	w.mu.Lock()
 	p := w.open[k]
 	if p == nil {
-		p = &packing{}
+		p = w.packs.get()
+		if p.data == nil { // fresh memory, which costs only what is written there
+			p.data = make([]byte, 0, packBytes+packBytes/16)
+		}
 		w.open[k] = p
 	}
 	p.add(id, kind, size, sealed)
@@ -127,7 +170,10 @@ func (w *Writer) upload(p *packing) error {
 		defer func() { <-w.slot }()
 		if err := w.putPack(p); err != nil {
 			w.stop(err)
+			return
 		}
+		p.data, p.header, p.blobs = p.data[:0], p.header[:0], nil // the index keeps the blobs
+		w.packs.put(p)
 	})
 	return nil
 }
@@ -135,6 +181,7 @@ func (w *Writer) upload(p *packing) error {
 func (w *Writer) putPack(p *packing) error {
 	header := w.repo.key.seal(nil, p.header)
 	data := append(append(p.data, header...), 0, 0, 0, 0)
+	p.data = data
 	binary.LittleEndian.PutUint32(data[len(data)-4:], uint32(len(header)))
 	pack := ID(sha256.Sum256(data))
 	if err := put(w.ctx, w.repo.place, "data/"+packName(pack), data); err != nil {
@@ -213,29 +260,29 @@ func (w *Writer) Close() {
 // PutReader stores exactly size bytes of a content, cut where restic would, and returns
 // the blobs.
 func (w *Writer) PutReader(r io.Reader, size int64) ([]ID, error) {
-	ids, n := []ID{}, int64(0)
+	b := w.benches.get()
+	defer w.benches.put(b)
 	if size <= wholeBytes {
-		plain, err := io.ReadAll(io.LimitReader(r, size+1))
-		if err == nil && int64(len(plain)) != size {
-			err = fmt.Errorf("a content has not the %d bytes that it should", size)
-		}
-		if err != nil || size == 0 {
-			return ids, err
-		}
-		id, err := w.Put(Data, plain)
-		return append(ids, id), err
+		return w.putWhole(b, r, size)
 	}
-	cut := chunker.New(r, w.repo.config.Polynomial)
-	buf := make([]byte, chunker.MaxSize)
+	ids, n := []ID{}, int64(0)
+	if b.cut == nil {
+		b.cut = chunker.New(r, w.repo.config.Polynomial)
+	} else {
+		b.cut.Reset(r, w.repo.config.Polynomial)
+	}
+	if cap(b.plain) < chunker.MaxSize {
+		b.plain = make([]byte, 0, chunker.MaxSize)
+	}
 	for {
-		c, err := cut.Next(buf)
+		c, err := b.cut.Next(b.plain[:chunker.MaxSize])
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		id, err := w.Put(Data, c.Data)
+		id, err := w.put(b, Data, c.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -245,4 +292,21 @@ func (w *Writer) PutReader(r io.Reader, size int64) ([]ID, error) {
 		return nil, fmt.Errorf("a content has %d bytes, and should have %d", n, size)
 	}
 	return ids, nil
+}
+
+// putWhole stores a content that is one blob, or none if it is empty.
+func (w *Writer) putWhole(b *bench, r io.Reader, size int64) ([]ID, error) {
+	b.plain = slices.Grow(b.plain[:0], int(size)+1)[:size+1]
+	n, err := io.ReadFull(r, b.plain)
+	if err == nil || n < int(size) && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)) {
+		return []ID{}, fmt.Errorf("a content has not the %d bytes that it should", size)
+	}
+	if err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return []ID{}, err
+	}
+	if size == 0 {
+		return []ID{}, nil
+	}
+	id, err := w.put(b, Data, b.plain[:size])
+	return []ID{id}, err
 }
