@@ -84,6 +84,14 @@ func TestAPushOfATurnMakesEightRequests(t *testing.T) {
 	_, err := p.pushBucket(e, m)
 	p.must(err)
 	for _, turn := range []string{"2", "3"} {
+		kept, err := filepath.Glob(filepath.Join(e.dir, "remotes", "*", "index", "*"))
+		p.must(err)
+		if len(kept) == 0 {
+			t.Error("no file of the index is kept here")
+		}
+		for _, path := range kept { // nor is one read here, where the index is as it was
+			p.must(os.Remove(path))
+		}
 		p.write("dir/deep/f", turn)
 		p.snap(e, turn, nil)
 		front.Asked()

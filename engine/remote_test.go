@@ -57,6 +57,40 @@ func TestAHistoryComesBackWithItsIdsAndItsFiles(t *testing.T) {
 	}
 }
 
+// A push reads contents where the worktree still has them, and whoever works there goes on meanwhile.
+func TestAPushBringsWhatWasRecordedWhateverTheWorktreeHasNow(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		p.eachKind(git)
+		p.write("same/length", "recorded")
+		p.write("becomes/a/directory", "text")
+		p.write("becomes/a/link", "text")
+		p.write("goes", "text")
+		e := p.open()
+		p.snap(e, "1", nil)
+		was := p.shown(p.dir)
+		p.write("same/length", "changed!")
+		for _, path := range []string{"becomes/a/directory", "becomes/a/link", "goes"} {
+			p.must(os.Remove(filepath.Join(p.dir, path)))
+		}
+		p.write("becomes/a/directory/f", "other")
+		p.write("elsewhere", "text")
+		p.must(os.Symlink("../../elsewhere", filepath.Join(p.dir, "becomes/a/link")))
+		m := p.newRemote(e)
+		if out := p.mustPush(e, m); out.Snapshots != 1 || len(out.Left) > 0 {
+			t.Fatalf("%+v", out)
+		}
+		there := newPlace(t, false)
+		dir := filepath.Join(there.dir, "new")
+		r, err := resumed(there, dir, m.URL, "")
+		p.must(err)
+		if len(r.Written.Conflicts)+len(r.Fetched.Left) > 0 {
+			t.Errorf("%+v %+v", r.Written, r.Fetched)
+		}
+		p.wantShown(dir, was)
+	}
+}
+
 func TestResticReadsWhatWasPushedAndWritesBeside(t *testing.T) {
 	p := newPlace(t, true)
 	p.eachKind(true)

@@ -13,7 +13,7 @@ import (
 )
 
 // A known is what a remote is known to have, so that a push reads only what is new. It is a cache, a file that
-// grows: what it says of a blob counts only while the index of the remote has that.
+// grows: what it says of a blob counts while the index of the remote is what it was, or has that blob.
 type known struct {
 	path     string
 	contents map[oid.ID]content
@@ -46,6 +46,9 @@ type dir struct {
 
 const knownMagic = "rewind remote 2\n"
 
+// contentRow is about how many bytes there are for a content.
+const contentRow = 80
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func newKnown(path string) *known {
@@ -61,6 +64,7 @@ func loadKnown(path string) *known {
 		return k
 	}
 	k.rows, k.anew = nil, false
+	k.contents = make(map[oid.ID]content, len(data)/contentRow)
 	rest := data[len(knownMagic):]
 	for len(rest) > 0 {
 		n, w := binary.Uvarint(rest)
@@ -244,13 +248,15 @@ func (k *known) other(names []restic.ID) bool {
 	return k.lost(names)
 }
 
-// doubt forgets what need not be so any more when a file of the index is gone: directories, and snapshots that are not
-// whole. Contents count only while the index has their blobs.
-func (k *known) doubt(names []restic.ID, whole func(oid.ID) bool) {
+// doubt forgets what is not so any more when a file of the index is gone: directories, snapshots that are not whole,
+// and contents that are not there.
+func (k *known) doubt(names []restic.ID, whole func(oid.ID) bool, there func(content) bool) {
 	old := *k
 	*k = *newKnown(k.path)
 	for id, c := range old.contents {
-		k.addContent(id, c)
+		if there(c) {
+			k.addContent(id, c)
+		}
 	}
 	for id, hash := range old.pushed {
 		if whole(id) {

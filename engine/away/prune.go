@@ -182,10 +182,12 @@ func (k *known) unlistedFor(age time.Duration) func(restic.ID) bool {
 	}
 }
 
-// pruned is what is known after a prune of our own: directories whose trees are needed are whole.
+// pruned is what is known after a prune of our own: what is needed is there, and a directory is whole with its trees.
 func (k *known) pruned(index []restic.ID, gone map[restic.ID]bool, need *restic.Reach) {
 	old := *k
-	k.doubt(index, func(oid.ID) bool { return true })
+	k.doubt(index, func(oid.ID) bool { return true }, func(c content) bool {
+		return !slices.ContainsFunc(c.blobs, func(b restic.ID) bool { return !need.Needs(restic.Data, b) })
+	})
 	for at, d := range old.dirs {
 		if need.Needs(restic.Tree, d.files) && need.Needs(restic.Tree, d.beside) {
 			k.addDir(at, d)

@@ -1,11 +1,14 @@
 package away
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +29,8 @@ type push struct {
 	repo    *restic.Repo
 	w       *restic.Writer
 	known   *known
+	as      bool // the index of the remote is as it is known, and was not read
+	near    near
 	told    func(done, total int)
 
 	read  int // contents that were read
@@ -57,11 +62,7 @@ func (p *push) snapshot(e *errand) (restic.ID, error) {
 		}
 	}
 	for _, id := range named(s) {
-		payload, err := p.payload(oid.Blob, id)
-		if err != nil {
-			return restic.ID{}, err
-		}
-		if err := p.add(&nodes, blobPrefix+id.String(), payload); err != nil {
+		if err := p.named(&nodes, id); err != nil {
 			return restic.ID{}, err
 		}
 	}
@@ -99,6 +100,23 @@ func (p *push) payload(kind oid.Kind, id oid.ID) ([]byte, error) {
 	return p.objects.Payload(p.ctx, kind, id)
 }
 
+// named stores a content that a snapshot names beside its files, and a node for it. Many name the same.
+func (p *push) named(nodes *[]restic.Node, id oid.ID) error {
+	c, name := p.known.contents[id], blobPrefix+id.String()
+	if p.hasContent(id) {
+		*nodes = append(*nodes, restic.Node{Name: name, Type: "file", Mode: 0o600, Size: c.size, Content: c.blobs})
+		return nil
+	}
+	payload, err := p.payload(oid.Blob, id)
+	if err != nil {
+		return err
+	}
+	if err = p.add(nodes, name, payload); err == nil {
+		p.known.addContent(id, content{int64(len(payload)), (*nodes)[len(*nodes)-1].Content})
+	}
+	return err
+}
+
 // add stores a small content, and a node for it.
 func (p *push) add(nodes *[]restic.Node, name string, payload []byte) error {
 	n := restic.Node{Name: name, Type: "file", Mode: 0o600, Size: int64(len(payload)), Content: []restic.ID{}}
@@ -119,16 +137,17 @@ func (p *push) has(s tree.State) (dir, bool) {
 		return d, true
 	}
 	d, ok := p.known.dirs[s]
-	return d, ok && p.repo.Has(restic.Tree, d.files) && p.repo.Has(restic.Tree, d.beside)
+	return d, ok && (p.as || p.repo.Has(restic.Tree, d.files) && p.repo.Has(restic.Tree, d.beside))
 }
 
-// hasContent returns a content that the remote has.
-func (p *push) hasContent(id oid.ID) (content, bool) {
+// hasContent reports whether the remote has a content.
+func (p *push) hasContent(id oid.ID) bool {
 	c, ok := p.known.contents[id]
-	for _, b := range c.blobs {
-		ok = ok && p.repo.Has(restic.Data, b)
-	}
-	return c, ok
+	return ok && (p.as || has(p.repo, c))
+}
+
+func has(repo *restic.Repo, c content) bool {
+	return !slices.ContainsFunc(c.blobs, func(b restic.ID) bool { return !repo.Has(restic.Data, b) })
 }
 
 // contents reads the contents that the remote lacks, several at once, and stores them.
@@ -136,16 +155,17 @@ func (p *push) contents(s tree.State) error {
 	var ids []oid.ID
 	seen, met := map[oid.ID]bool{}, map[tree.State]bool{}
 	maybe := map[oid.ID]bool{} // beside the disk, where one may be missing
-	want := func(id oid.ID) {
+	want := func(id oid.ID, dir, name string) {
 		if !seen[id] {
 			seen[id] = true
-			if _, ok := p.hasContent(id); !ok {
+			if !p.hasContent(id) {
 				ids = append(ids, id)
+				p.near.may(id, dir, name)
 			}
 		}
 	}
-	var walk func(tree.State) error
-	walk = func(s tree.State) error {
+	var walk func(tree.State, string) error
+	walk = func(s tree.State, dir string) error {
 		if _, ok := p.has(s); ok || met[s] || s.Tree.IsZero() && s.Overlay.IsZero() {
 			return nil
 		}
@@ -164,25 +184,35 @@ func (p *push) contents(s tree.State) error {
 				} else if !seen[c.Node.ID] {
 					maybe[c.Node.ID] = true
 				}
-				want(c.Node.ID)
+				want(c.Node.ID, dir, c.Name)
 			}
 		}
 		for _, id := range l.extra {
 			if !seen[id] {
 				maybe[id] = true
 			}
-			want(id)
+			want(id, "", "")
 		}
-		for _, d := range l.dirs {
-			if err := walk(d); err != nil {
+		below := 0
+		for _, c := range l.children {
+			if c.Node.Mode.IsDir() {
+				if err := walk(l.dirs[below], filepath.Join(dir, c.Name)); err != nil {
+					return err
+				}
+				below++
+			}
+		}
+		for _, d := range l.dirs[l.onDisk:] {
+			if err := walk(d, ""); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := walk(s); err != nil {
+	if err := walk(s, p.near.root); err != nil {
 		return err
 	}
+	defer p.near.forget()
 	return p.putAll(ids, maybe)
 }
 
@@ -194,6 +224,7 @@ func (p *push) putAll(ids []oid.ID, maybe map[oid.ID]bool) error {
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0)+1, len(ids)) {
 		wg.Go(func() {
+			var buf []byte
 			for id := range next {
 				mu.Lock()
 				over := failed != nil
@@ -201,7 +232,7 @@ func (p *push) putAll(ids []oid.ID, maybe map[oid.ID]bool) error {
 				if over {
 					continue
 				}
-				c, err := p.put(from, id)
+				c, err := p.put(from, &buf, id)
 				mu.Lock()
 				switch {
 				case err == nil:
@@ -226,7 +257,12 @@ func (p *push) putAll(ids []oid.ID, maybe map[oid.ID]bool) error {
 	return failed
 }
 
-func (p *push) put(from *objects.Prefetch, id oid.ID) (c content, err error) {
+func (p *push) put(from *objects.Prefetch, buf *[]byte, id oid.ID) (c content, err error) {
+	if payload, ok := p.near.read(id, buf); ok {
+		c.size = int64(len(payload))
+		c.blobs, err = p.w.PutReader(bytes.NewReader(payload), c.size)
+		return c, err
+	}
 	o, err := from.Stream(p.ctx, id)
 	if err != nil {
 		return c, objects.ReadError(id, err)

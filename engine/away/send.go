@@ -94,6 +94,7 @@ type errand struct {
 type work struct {
 	send   []errand          // is to go, oldest first
 	others []errand          // is there as it would be pushed, and this machine has not seen to it that it is whole
+	as     bool              // the index is as it is known: a push of a turn spares reading it
 	out    *Pushed           // with what was there
 	copies map[oid.ID][]file // of each snapshot, that are there
 }
@@ -184,7 +185,11 @@ func (s *Session) confirm(ctx context.Context, k *known, names []restic.ID) erro
 }
 
 func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo work) (*Pushed, error) {
-	names, err := s.repo.LoadIndex(ctx)
+	names, err := s.repo.IndexFiles(ctx)
+	as := err == nil && !k.other(names) && len(todo.others) == 0
+	if err == nil && !as {
+		names, err = s.repo.LoadIndex(ctx)
+	}
 	if err != nil {
 		if !s.sure {
 			err = cmp.Or(s.repo.Check(ctx), err)
@@ -215,19 +220,22 @@ func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo work) (*P
 	todo.send = append(todo.send, todo.others...) // they are not whole there
 	todo.out.There -= len(todo.others)
 	k.addIndex(names)
-	return todo.out, r.sendAll(ctx, s, k, todo.send, todo.out)
+	todo.as = as
+	return todo.out, r.sendAll(ctx, s, k, todo)
 }
 
-func (r *Remotes) sendAll(ctx context.Context, s *Session, k *known, todo []errand, out *Pushed) error {
+func (r *Remotes) sendAll(ctx context.Context, s *Session, k *known, w work) error {
+	todo, out := w.send, w.out
 	if len(todo) == 0 {
 		return nil
 	}
-	w := s.repo.Writer(ctx)
-	defer w.Close()
+	to := s.repo.Writer(ctx)
+	defer to.Close()
 	var added atomic.Int64
-	w.Added = func(n int) { added.Add(int64(n)) }
+	to.Added = func(n int) { added.Add(int64(n)) }
 	defer func() { out.Bytes = added.Load() }()
-	p := &push{ctx: ctx, objects: r.Objects, load: r.Objects.Trees(ctx, objects.Reading{}), repo: s.repo, w: w, known: k, fresh: map[tree.State]dir{}, there: map[file]bool{}}
+	p := &push{ctx: ctx, objects: r.Objects, load: r.Objects.Trees(ctx, objects.Reading{}), repo: s.repo, w: to, known: k, as: w.as, fresh: map[tree.State]dir{}, there: map[file]bool{}}
+	p.near.root, p.near.alg = r.Root, r.Objects.Algorithm
 	for _, f := range k.files {
 		p.there[f] = true
 	}

@@ -103,7 +103,7 @@ func (s *Session) check(ctx context.Context, k *known, w work, names []restic.ID
 		return len(copies[id]) == 0 || slices.ContainsFunc(copies[id], func(f file) bool { return a.Whole(f.tree) })
 	}
 	if all {
-		k.doubt(names, whole)
+		k.doubt(names, whole, func(c content) bool { return has(s.repo, c) })
 	}
 	for _, e := range w.others {
 		if whole(e.s.ID) {
