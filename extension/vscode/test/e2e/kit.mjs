@@ -43,9 +43,9 @@ export function flow(on, name, run) {
   });
 }
 
-/** A shop of which an agent has changed something in two turns. */
+/** A real project with a shop in it, of which an agent has changed something in two turns. */
 export function shop(world, name) {
-  const dir = world.project(name, { "src/cart.ts": CART, "src/old.ts": "export {};\n", "README.md": "# Shop\n", "logo.png": Buffer.from(RED, "base64") });
+  const dir = world.project(name, { "src/cart.ts": CART, "src/old.ts": "export {};\n", "README.md": "# Shop\n", "logo.png": Buffer.from(RED, "base64") }, true);
   world.turn(dir, `${name}-1`, "Add a discount to the cart", { "src/discount.ts": "export const discount = 0.1;\n" }, { "src/cart.ts": CART.replace("0);", "0) * 0.9;") });
   world.turn(dir, `${name}-1`, "Remove the old module and say so in the readme", { "src/old.ts": null, "README.md": "# Shop\n\nThe old module is gone.\n", "logo.png": Buffer.from(BLUE, "base64") });
   return dir;

@@ -33,12 +33,12 @@ export class World {
     return this.run(cwd, path.join(this.bin, "rewind"), ...args);
   }
 
-  /** A git repository with files. */
-  project(name, files) {
+  /** A git repository with files: new, or a copy of a real project that has them too, which is this one. */
+  project(name, files, real = false) {
     const dir = this.dir(name);
     mkdirSync(dir, { recursive: true });
+    this.run(dir, "git", ...(real ? ["clone", "-q", "--no-local", "--depth", "50", `file://${repository}`, "."] : ["init", "-q"]));
     this.write(dir, files);
-    this.run(dir, "git", "init", "-q");
     this.run(dir, "git", "add", "-A");
     this.run(dir, "git", "commit", "-qm", "first");
     return dir;
