@@ -1,6 +1,7 @@
 // Files of snapshots as read-only documents: text, images, whatever they are.
 
 import * as vscode from "vscode";
+import { say } from "./messages.ts";
 import { LAST_TURN, NOTHING, placeOf, type Place, SCHEME } from "./place.ts";
 import { RewindError } from "./server.ts";
 import type { Worktree } from "./worktree.ts";
@@ -10,6 +11,9 @@ import type { Worktrees } from "./worktrees.ts";
 const MOST = 64 << 20;
 /** How many bytes are remembered, beside what was read last. */
 const KEPT = 64 << 20;
+
+/** An editor asks several times for a file that it cannot have, and says nothing of why itself. */
+const ONCE_IN_MS = 5_000;
 
 const NO_SNAPSHOT = 3;
 
@@ -24,6 +28,7 @@ export class Documents implements vscode.FileSystemProvider, vscode.FileDecorati
   private readonly worktrees: Worktrees;
   private readonly kept = new Map<string, Promise<Uint8Array>>();
   private readonly sizes = new Map<string, number>();
+  private readonly said = new Map<string, number>();
   private told = 1;
   /** Which snapshot LAST_TURN is in a worktree. */
   lastTurn: (worktree: Worktree) => Promise<string | undefined> = async () => undefined;
@@ -111,6 +116,12 @@ export class Documents implements vscode.FileSystemProvider, vscode.FileDecorati
     }
   }
 
+  private explain(why: string): void {
+    const now = Date.now();
+    if (now - (this.said.get(why) ?? 0) > ONCE_IN_MS) void say.error(why);
+    this.said.set(why, now);
+  }
+
   private async bytes(place: Place, uri: vscode.Uri): Promise<Uint8Array> {
     if (place.id === NOTHING) return new Uint8Array();
     const worktree = this.worktrees.atRoot(place.root);
@@ -128,6 +139,7 @@ export class Documents implements vscode.FileSystemProvider, vscode.FileDecorati
       return await bytes;
     } catch (error) {
       if ((error as RewindError).code === NO_SNAPSHOT) throw vscode.FileSystemError.FileNotFound((error as Error).message);
+      if (place.id !== LAST_TURN) this.explain((error as Error).message);
       throw vscode.FileSystemError.Unavailable((error as Error).message);
     }
   }
@@ -143,7 +155,8 @@ async function read(worktree: Worktree, id: string, place: Place): Promise<Uint8
     parts.push(bytes);
     offset += bytes.length;
     if (!part.more) return new Uint8Array(Buffer.concat(parts));
-    if (offset >= MOST) throw new RewindError(`${place.path} is larger than ${MOST >> 20} MB: "rewind cat" writes it out`, 1);
+    const beyond = parts.length === 1 ? (await worktree.server.request<Part>("cat", { id, ...named, offset: MOST, maxBytes: 1 })).data !== "" : offset >= MOST;
+    if (beyond) throw new RewindError(`${place.path} is larger than ${MOST >> 20} MB: "rewind cat" writes it out`, 1);
   }
 }
 
