@@ -26,6 +26,8 @@ export class Timeline implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   /** Rows that are shown, by their ids: the editor takes a row for the same only if it is the same object. */
   private readonly known = new Map<string, Node>();
   private stale = false;
+  /** Questions of the editor that are not answered yet. */
+  private asked = 0;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(worktrees: Worktrees) {
@@ -45,12 +47,15 @@ export class Timeline implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     this.later();
   }
 
-  /** Shows the rows anew, once for what comes together, and when they can be seen. */
+  /**
+   * Shows the rows anew, once for what comes together, and when they can be seen. The editor drops the answer to a question
+   * that is open meanwhile, and then shows a row as if nothing were below it: so it waits for the answer.
+   */
   private later(): void {
     this.stale = true;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      if (!this.view.visible) return;
+      if (!this.view.visible || this.asked > 0) return;
       this.stale = false;
       this.changed.fire(undefined);
     }, TOGETHER_MS);
@@ -70,7 +75,12 @@ export class Timeline implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   }
 
   async getChildren(node?: Node): Promise<Node[]> {
-    return (await this.children(node)).map((n) => this.same(n));
+    this.asked++;
+    try {
+      return (await this.children(node)).map((n) => this.same(n));
+    } finally {
+      if (--this.asked === 0 && this.stale) this.later();
+    }
   }
 
   /** The row that is shown already in place of one that is equal to it. */

@@ -149,27 +149,31 @@ export class Window {
     return this.page.locator(".tree-explorer-viewlet-tree-view .monaco-list-row").allInnerTexts();
   }
 
+  /** Opens a row. It is looked up each time, since rows take the places of others when the view changes. */
   async expand(text) {
-    const row = this.row(text);
-    await row.waitFor();
-    if ((await row.getAttribute("aria-expanded")) === "false") {
-      await row.locator(".monaco-tl-twistie").click();
-      await this.page.waitForFunction((e) => e.getAttribute("aria-expanded") === "true", await row.elementHandle());
+    await this.row(text).waitFor();
+    for (const end = Date.now() + TIMEOUT; (await this.row(text).getAttribute("aria-expanded")) === "false"; ) {
+      if (Date.now() > end) throw new Error(`the row ${text} does not open`);
+      await this.row(text).locator(".monaco-tl-twistie").click();
+      await this.page.waitForTimeout(500);
     }
   }
 
   /** Chooses from the context menu of a row. */
   async menu(text, entry) {
     const item = this.page.locator(".monaco-menu .action-label", { hasText: entry }).first();
-    // A menu takes no click in its first moments, and closes by itself where another part takes the focus.
-    for (let clicked = false, opened = 0; !clicked && opened < 5; opened++) {
+    // A menu takes no click in its first moments, and closes by itself where another part takes the focus, as a picture
+    // does when it is loaded.
+    let clicked = false;
+    for (let opened = 0; !clicked && opened < 5; opened++) {
       await this.row(text).click({ button: "right" });
-      await item.waitFor();
+      if (!(await item.waitFor({ timeout: TIMEOUT / 5 }).then(() => true, () => false))) continue;
       for (let tries = 0; tries < 20 && (await item.isVisible()); tries++) {
         clicked = await item.click({ timeout: 2_000 }).then(() => true, () => clicked);
         await this.page.waitForTimeout(200);
       }
     }
+    if (!clicked) throw new Error(`the menu of ${text} has no entry ${entry} to click`);
   }
 
   /** The open list of choices: its title, its placeholder and its rows. */
