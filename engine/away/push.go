@@ -51,18 +51,15 @@ func (p *push) snapshot(e *errand) (restic.ID, error) {
 	if err != nil {
 		return restic.ID{}, err
 	}
-	commit, err := p.payload(oid.Commit, s.ID)
-	if err != nil {
+	var nodes []restic.Node
+	if err := p.add(&nodes, recordName, e.text); err != nil {
 		return restic.ID{}, err
 	}
-	var nodes []restic.Node
-	for name, payload := range map[string][]byte{recordName: e.text, commitName: commit} {
-		if err := p.add(&nodes, name, payload); err != nil {
-			return restic.ID{}, err
-		}
+	if err := p.object(&nodes, commitName, s.ID, p.payloads(oid.Commit)); err != nil {
+		return restic.ID{}, err
 	}
 	for _, id := range named(s) {
-		if err := p.named(&nodes, id); err != nil {
+		if err := p.object(&nodes, blobPrefix+id.String(), id, p.payloads(oid.Blob)); err != nil {
 			return restic.ID{}, err
 		}
 	}
@@ -93,25 +90,27 @@ func (p *push) without(e *errand) (err error) {
 	return err
 }
 
-func (p *push) payload(kind oid.Kind, id oid.ID) ([]byte, error) {
-	if p.cut != nil {
-		return p.cut.payload(p.ctx, kind, id)
+// payloads reads objects of a kind.
+func (p *push) payloads(kind oid.Kind) tree.Loader {
+	return func(id oid.ID) ([]byte, error) {
+		if p.cut != nil {
+			return p.cut.payload(p.ctx, kind, id)
+		}
+		return p.objects.Payload(p.ctx, kind, id)
 	}
-	return p.objects.Payload(p.ctx, kind, id)
 }
 
-// named stores a content that a snapshot names beside its files, and a node for it. Many name the same.
-func (p *push) named(nodes *[]restic.Node, id oid.ID) error {
-	c, name := p.known.contents[id], blobPrefix+id.String()
-	if p.hasContent(id) {
+// object stores a small object that other snapshots may name too, and a node for it. It is read if the remote lacks it.
+func (p *push) object(nodes *[]restic.Node, name string, id oid.ID, read tree.Loader) error {
+	if c := p.known.contents[id]; p.hasContent(id) {
 		*nodes = append(*nodes, restic.Node{Name: name, Type: "file", Mode: 0o600, Size: c.size, Content: c.blobs})
 		return nil
 	}
-	payload, err := p.payload(oid.Blob, id)
-	if err != nil {
-		return err
+	payload, err := read(id)
+	if err == nil {
+		err = p.add(nodes, name, payload)
 	}
-	if err = p.add(nodes, name, payload); err == nil {
+	if err == nil {
 		p.known.addContent(id, content{int64(len(payload)), (*nodes)[len(*nodes)-1].Content})
 	}
 	return err
@@ -294,11 +293,7 @@ func (p *push) dir(s tree.State) (dir, error) {
 		if id.IsZero() {
 			continue
 		}
-		payload, err := p.load(id)
-		if err == nil {
-			err = p.add(&beside, name, payload)
-		}
-		if err != nil {
+		if err := p.object(&beside, name, id, p.load); err != nil {
 			return dir{}, err
 		}
 	}

@@ -54,14 +54,8 @@ func (p *push) plans(nodes *[]restic.Node, of []operation) error {
 			continue
 		}
 		done[op.Plan] = true
-		payload, err := p.objects.Payload(p.ctx, oid.Blob, op.Plan)
-		if errors.Is(err, records.ErrDamaged) && p.ctx.Err() == nil {
-			continue
-		}
-		if err == nil {
-			err = p.add(nodes, blobPrefix+op.Plan.String(), payload)
-		}
-		if err != nil {
+		err := p.object(nodes, blobPrefix+op.Plan.String(), op.Plan, p.payloads(oid.Blob))
+		if err != nil && (!errors.Is(err, records.ErrDamaged) || p.ctx.Err() != nil) {
 			return err
 		}
 	}
