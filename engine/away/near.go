@@ -10,8 +10,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
-// A near reads contents from the worktree where it still has them: that takes a third of the time that git's packs
-// do. Whoever has written there meanwhile, what has the id is what was recorded.
+// A near reads contents from the worktree where it still has them: that is cheaper than inflating git's packs.
+// Whoever has written there meanwhile, what has the id is what was recorded.
 type near struct {
 	root string // "": nothing is read there
 	alg  oid.Algorithm
