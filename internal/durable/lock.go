@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 // ErrLocked is reported by [TryLock] when someone else holds the lock.
@@ -65,8 +66,17 @@ func Lock(ctx context.Context, path string, mode Mode) (*Held, error) {
 	if !errors.Is(err, ErrLocked) {
 		return held, err
 	}
+	var making sync.Mutex // while it is held a file may be made
+	open := func() (*os.File, bool, error) {
+		making.Lock()
+		defer making.Unlock()
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		return openLockFile(path, mode)
+	}
 	if ctx.Done() == nil {
-		return acquire(ctx, path, mode, true)
+		return acquire(open, path, mode, true)
 	}
 	type outcome struct {
 		held *Held
@@ -74,7 +84,7 @@ func Lock(ctx context.Context, path string, mode Mode) (*Held, error) {
 	}
 	done := make(chan outcome)
 	go func() {
-		held, err := acquire(ctx, path, mode, true)
+		held, err := acquire(open, path, mode, true)
 		select {
 		case done <- outcome{held, err}:
 		case <-ctx.Done():
@@ -87,6 +97,8 @@ func Lock(ctx context.Context, path string, mode Mode) (*Held, error) {
 	case o := <-done:
 		return o.held, o.err
 	case <-ctx.Done():
+		making.Lock() // an open that has begun ends before the caller goes on
+		defer making.Unlock()
 		return nil, ctx.Err()
 	}
 }
@@ -94,19 +106,17 @@ func Lock(ctx context.Context, path string, mode Mode) (*Held, error) {
 // TryLock takes the lock like [Lock] if that needs no waiting, and reports
 // [ErrLocked] if it does.
 func TryLock(path string, mode Mode) (*Held, error) {
-	return acquire(context.Background(), path, mode, false)
+	return acquire(func() (*os.File, bool, error) { return openLockFile(path, mode) }, path, mode, false)
 }
 
 // TryLockFile locks a file that is open already, if that needs no waiting;
 // otherwise it reports [ErrLocked]. [Unlock] takes the lock off again.
 func TryLockFile(f *os.File, mode Mode) error { return lock(f, mode, false) }
 
-func acquire(ctx context.Context, path string, mode Mode, wait bool) (*Held, error) {
+// acquire locks what open opens, until that is the file at path.
+func acquire(open func() (*os.File, bool, error), path string, mode Mode, wait bool) (*Held, error) {
 	for tries := 1; ; tries++ {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		f, writable, err := openLockFile(path, mode)
+		f, writable, err := open()
 		if err != nil {
 			return nil, err
 		}
