@@ -31,7 +31,7 @@ func (b *batch) tasks(found []found, most int) (list []task) {
 	for i, it := range b.items {
 		switch n := it.to - it.from; {
 		case found[i].here:
-		case found[i].baseRow == nil && (it.kind == oid.Blob || it.kind == chunkKind) && n > 0 && n < most:
+		case found[i].baseRow == nil && !it.framed && (it.kind == oid.Blob || it.kind == chunkKind) && n > 0 && n < most:
 			several = append(several, i)
 		default:
 			list = append(list, task{i})

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -190,4 +192,60 @@ func TestASweepThatEndsWhileItWritesFramesAnewIsGoneOnWith(t *testing.T) {
 			return
 		}
 	}
+}
+
+// A frame is stored as it came where the store's reader is sure to read it; else the payload is compressed.
+func TestAFrameFromElsewhereIsStoredAsItIs(t *testing.T) {
+	r := seeded(t)
+	encode := func(raw []byte, options ...zstd.EOption) []byte {
+		z, err := zstd.NewWriter(nil, options...)
+		must(t, err)
+		return z.EncodeAll(raw, nil)
+	}
+	s := newStore(t)
+	g := s.Stage()
+	var ids []oid.ID
+	var payloads, asTheyCame [][]byte
+	for i, size := range []int{framedMin, framedMin + 1, wholeMax / 2, wholeMax} {
+		raw := text(r, size)[:size]
+		frame := encode(raw, zstd.WithEncoderCRC(i%2 == 0), zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+		id, err := g.PutFrame(t.Context(), oid.Blob, raw, frame)
+		must(t, err)
+		ids, payloads, asTheyCame = append(ids, id), append(payloads, raw), append(asTheyCame, frame)
+	}
+	var stream bytes.Buffer // says no size
+	raw := text(r, framedMin)
+	z, err := zstd.NewWriter(&stream)
+	must(t, err)
+	_, err = z.Write(raw)
+	must(t, errors.Join(err, z.Flush(), z.Close()))
+	for _, odd := range [][2][]byte{
+		{raw, stream.Bytes()},
+		{noise(r, framedMin), bytes.Repeat([]byte("longer"), framedMin)},
+		{text(r, framedMin), []byte("none")},
+		{text(r, framedMin), nil},
+		{text(r, framedMin), encode(text(r, framedMin-10)[:framedMin-10])},
+		{text(r, framedMin), encode(text(r, framedMin), zstd.WithEncoderDictRaw(7, raw))},
+		{text(r, wholeMax+1), encode(text(r, wholeMax+1))},
+		{[]byte("small"), encode([]byte("small"))},
+		{{}, encode(nil)},
+	} {
+		id, err := g.PutFrame(t.Context(), oid.Blob, odd[0], odd[1])
+		must(t, err)
+		ids, payloads = append(ids, id), append(payloads, odd[0])
+	}
+	must(t, g.Commit(t.Context(), nil))
+	for i, id := range ids {
+		if got := read(t, s, id); !bytes.Equal(got, payloads[i]) || id != s.Algorithm().Sum(oid.Blob, got) {
+			t.Errorf("content %d has %d bytes, not %d", i, len(got), len(payloads[i]))
+		}
+	}
+	must(t, s.View(t.Context(), func(v *View) error {
+		for i, frame := range asTheyCame {
+			if _, row, err := v.frame(ids[i]); err != nil || row[0] != codecZstd || !bytes.Equal(row[1:], frame) {
+				t.Errorf("frame %d is another one: %v", i, err)
+			}
+		}
+		return nil
+	}))
 }

@@ -73,7 +73,7 @@ func (v *View) find(it item) (f found) {
 	return f
 }
 
-// prepare makes the frame of an item. A base that cannot be read is not used: the item
+// prepare makes the frame of an item, unless that came with it. A base that cannot be read is not used: the item
 // is then kept whole.
 func (s *Store) prepare(it item, payload []byte, f found) staged {
 	c := it.staged()
@@ -85,10 +85,14 @@ func (s *Store) prepare(it item, payload []byte, f found) staged {
 			}
 		}
 	}
-	c.alone(s.codecs.encode(payload), oid.ID{})
+	if it.framed {
+		c.alone(append([]byte{codecZstd}, payload...), oid.ID{})
+	} else {
+		c.alone(s.codecs.encode(payload), oid.ID{})
+	}
 	return c
 }
 
 func (it item) staged() staged {
-	return staged{id: it.id, kind: it.kind, size: uint32(it.to - it.from)}
+	return staged{id: it.id, kind: it.kind, size: uint32(it.size)}
 }

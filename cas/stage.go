@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -70,6 +72,8 @@ type item struct {
 	kind     oid.Kind
 	base     oid.ID
 	from, to int
+	size     int  // of the payload
+	framed   bool // what lies there is its frame
 }
 
 // A largeFile is the row of an object of several chunks, and the chunks.
@@ -133,8 +137,22 @@ func (g *Stage) Put(ctx context.Context, kind oid.Kind, payload []byte, base oid
 	if len(payload) > wholeMax {
 		return g.putLarge(ctx, kind, bytes.NewReader(payload), int64(len(payload)))
 	}
-	it := item{id: g.s.meta.algorithm.Sum(kind, payload), kind: kind, base: base}
+	it := item{id: g.s.meta.algorithm.Sum(kind, payload), kind: kind, base: base, size: len(payload)}
 	return it.id, g.add(ctx, it, payload)
+}
+
+// framedMin is from what size on a frame from elsewhere is taken: what is less is worth more in a frame with others.
+const framedMin = 16 << 10
+
+// PutFrame is [Stage.Put] without a base, for who has a zstd frame that decodes to the payload, and has decoded it. It
+// is stored as it is, if that is worth it and the store's reader is sure to read it (RFC 8878, 3.1.1.1).
+func (g *Stage) PutFrame(ctx context.Context, kind oid.Kind, payload, frame []byte) (oid.ID, error) {
+	var h zstd.Header
+	if len(payload) < framedMin || len(payload) > wholeMax || len(frame) >= len(payload) || h.Decode(frame) != nil || !h.HasFCS || h.FrameContentSize != uint64(len(payload)) || h.DictionaryID != 0 {
+		return g.Put(ctx, kind, payload, oid.ID{})
+	}
+	it := item{id: g.s.meta.algorithm.Sum(kind, payload), kind: kind, size: len(payload), framed: true}
+	return it.id, g.add(ctx, it, frame)
 }
 
 // PutReader is [Stage.Put] for a payload that need not be in memory: exactly
@@ -174,7 +192,7 @@ func (g *Stage) putLarge(ctx context.Context, kind oid.Kind, r io.Reader, size i
 	var ids []byte
 	var read int64
 	stage := func(raw []byte) error {
-		it := item{id: alg.Sum(chunkKind, raw), kind: chunkKind}
+		it := item{id: alg.Sum(chunkKind, raw), kind: chunkKind, size: len(raw)}
 		f.chunks, f.row.ref = append(f.chunks, it.id), it.id
 		return g.add(ctx, it, raw)
 	}
@@ -218,7 +236,7 @@ func exhausted(r io.Reader, read, size int64) error {
 	return fmt.Errorf("%w: announced %d bytes, read %d", ErrSize, size, read)
 }
 
-// add copies a payload into the batch, and works the batch off when it is full.
+// add copies the bytes of an item into the batch, and works the batch off when it is full.
 func (g *Stage) add(ctx context.Context, it item, payload []byte) error {
 	g.mu.Lock()
 	if err := g.err; err != nil {

@@ -7,7 +7,11 @@ import (
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/plan"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/remote/depot"
 )
 
@@ -42,9 +46,7 @@ func (e *Engine) Remotes() *away.Remotes {
 			}
 			return true, nil
 		},
-		Export: func(ctx context.Context, s *Snapshot) (*away.Written, error) {
-			return written(e.Export(ctx, s, e.root))
-		},
+		Fill: e.fillRoot,
 		Restore: func(ctx context.Context, id oid.ID) (*away.Written, error) {
 			return written(e.Do(ctx, Op{To: id}))
 		},
@@ -56,4 +58,30 @@ func written(r *Restored, err error) (*away.Written, error) {
 		return nil, err
 	}
 	return &away.Written{Files: r.Written, Conflicts: r.Conflicts}, nil
+}
+
+// A filling writes a snapshot into the worktree, which is empty, while its contents come.
+type filling struct {
+	*apply.Filler
+	e *Engine
+	s *Snapshot
+	t *plan.Checkout
+}
+
+func (e *Engine) fillRoot(ctx context.Context, s *Snapshot, trees tree.Loader) (away.Filling, error) {
+	t, err := plan.NewCheckout(s.State(), e.alg, trees)
+	if err != nil {
+		return nil, objects.TreeError(err)
+	}
+	f, err := apply.NewFiller(ctx, e.root, t.Steps, &apply.Filling{Alg: e.alg, Durable: true, Progress: e.progress("export")})
+	if err != nil {
+		return nil, err
+	}
+	return &filling{f, e, s, t}, nil
+}
+
+// Finish implements [away.Filling].
+func (f *filling) Finish(ctx context.Context) (*away.Written, error) {
+	out, err := f.Filler.Finish(ctx, f.e.objects.Prefetch(f.t.IDs).Except(f.Arrived).Write)
+	return written(exported(f.s, f.t, out), err)
 }

@@ -1,6 +1,7 @@
 package away
 
 import (
+	"bytes"
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -183,10 +184,10 @@ func (p *pull) aheadBlobs(ids []restic.ID) error {
 			break
 		}
 	}
-	return p.s.repo.Blobs(p.ctx, restic.Data, ids, func(id restic.ID, plain []byte) error {
+	return p.s.repo.Blobs(p.ctx, restic.Data, ids, func(id restic.ID, b restic.Blob) error {
 		mu.Lock()
 		defer mu.Unlock()
-		p.blobs[id] = plain
+		p.blobs[id] = bytes.Clone(b.Plain)
 		return nil
 	})
 }

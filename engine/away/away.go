@@ -25,6 +25,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/remote/depot"
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
@@ -71,17 +72,11 @@ type Remotes struct {
 
 	AtHome bool // what git does not keep stays here, whatever the remote is
 
-	Limits  func(*retention.Options) *retention.Options                  // completes limits by what the settings say
-	Bridge  func(context.Context) error                                  // brings into git what was fetched
-	Begin   func(context.Context, oid.Algorithm) (fresh bool, err error) // says how ids of a store are made that is not there yet; fresh: it is not, or is empty
-	Export  func(context.Context, *records.Snapshot) (*Written, error)   // writes a snapshot into the worktree, which is empty
-	Restore func(context.Context, oid.ID) (*Written, error)              // makes the worktree what a snapshot is
-}
-
-// A Written says what was written of a snapshot, and which paths could not be.
-type Written struct {
-	Files     int
-	Conflicts []records.Note
+	Limits  func(*retention.Options) *retention.Options                            // completes limits by what the settings say
+	Bridge  func(context.Context) error                                            // brings into git what was fetched
+	Begin   func(context.Context, oid.Algorithm) (fresh bool, err error)           // says how ids of a store are made that is not there yet; fresh: it is not, or is empty
+	Fill    func(context.Context, *records.Snapshot, tree.Loader) (Filling, error) // begins to write a snapshot into the worktree, which is empty
+	Restore func(context.Context, oid.ID) (*Written, error)                        // makes the worktree what a snapshot is
 }
 
 func (r *Remotes) at(name ...string) string {

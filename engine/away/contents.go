@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -58,9 +59,9 @@ func (p *pull) contents() error {
 		}
 		return nil
 	}
-	err = p.s.repo.Blobs(p.ctx, restic.Data, blobs, func(id restic.ID, plain []byte) error {
+	err = p.s.repo.Blobs(p.ctx, restic.Data, blobs, func(id restic.ID, b restic.Blob) error {
 		for _, w := range small[id] {
-			if err := p.keep(w, bytes.NewReader(plain), int64(len(plain))); err != nil {
+			if err := p.came(w, b); err != nil {
 				return err
 			}
 			count()
@@ -83,6 +84,9 @@ const (
 )
 
 func (p *pull) large(ctx context.Context, w want) error {
+	if len(w.blobs) == 0 {
+		return p.came(w, restic.Blob{})
+	}
 	var size int64
 	for _, b := range w.blobs {
 		n, ok := p.s.repo.Size(restic.Data, b)
@@ -97,6 +101,23 @@ func (p *pull) large(ctx context.Context, w want) error {
 // keep stages a content, which has to have its id.
 func (p *pull) keep(w want, r io.Reader, size int64) error {
 	id, err := p.stageContent(r, size)
+	return w.kept(id, err)
+}
+
+// came stages a content of one blob or none, and hands it on.
+func (p *pull) came(w want, b restic.Blob) (err error) {
+	if p.stage == nil || b.Frame == nil {
+		err = p.keep(w, bytes.NewReader(b.Plain), int64(len(b.Plain)))
+	} else {
+		err = w.kept(p.stage.PutFrame(p.ctx, oid.Blob, b.Plain, b.Frame))
+	}
+	if err == nil && p.arrived != nil {
+		err = p.arrived(p.ctx, w.id, b.Plain)
+	}
+	return err
+}
+
+func (w want) kept(id oid.ID, err error) error {
 	if errors.Is(err, cas.ErrSize) {
 		return tampered("content %v has another size", w.id)
 	}
@@ -158,10 +179,10 @@ func (j *joined) ahead() error {
 	}
 	var mu sync.Mutex
 	j.read = make(map[restic.ID][]byte, n)
-	return j.p.s.repo.Blobs(j.ctx, restic.Data, j.blobs[:n], func(id restic.ID, plain []byte) error {
+	return j.p.s.repo.Blobs(j.ctx, restic.Data, j.blobs[:n], func(id restic.ID, b restic.Blob) error {
 		mu.Lock()
 		defer mu.Unlock()
-		j.read[id] = plain
+		j.read[id] = slices.Clone(b.Plain)
 		return nil
 	})
 }

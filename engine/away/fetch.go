@@ -21,15 +21,16 @@ const smallMost = 128 << 20
 
 // A pull reads snapshots of a remote, into a stage. It is for one goroutine.
 type pull struct {
-	ctx    context.Context
-	s      *Session
-	alg    oid.Algorithm
-	stage  *cas.Stage // nil: what is read is compared with its id, and goes nowhere
-	local  tree.Loader
-	has    func([]oid.ID) (map[oid.ID]bool, error)
-	told   func(done, total int)
-	trail  trail
-	sweeps *uint64 // how often the store had been swept when it was asked first what is here
+	ctx     context.Context
+	s       *Session
+	alg     oid.Algorithm
+	stage   *cas.Stage // nil: what is read is compared with its id, and goes nowhere
+	local   tree.Loader
+	has     func([]oid.ID) (map[oid.ID]bool, error)
+	told    func(done, total int)
+	arrived func(context.Context, oid.ID, []byte) error // takes contents that are staged, of several goroutines; nil: nobody does
+	trail   trail
+	sweeps  *uint64 // how often the store had been swept when it was asked first what is here
 
 	nodes map[restic.ID]map[string]*restic.Node // trees there that were read ahead
 	blobs map[restic.ID][]byte                  // small contents there that were

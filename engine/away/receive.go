@@ -67,26 +67,45 @@ func (r *Remotes) receive(ctx context.Context, s *Session) (*receiver, error) {
 // close forgets what was not recorded.
 func (v *receiver) close() { v.p.stage.Discard() }
 
-// bring reads all that a snapshot needs, durably, and records nothing.
-func (v *receiver) bring(d *Distant) (*records.Snapshot, error) {
-	var n *pulled
-	var err error
+// bring reads all that a snapshot needs, durably, and records nothing. What comes goes into the worktree, too, which is
+// empty: written is nil if that has to be compared, since the snapshot was whole in another place than where it began.
+func (v *receiver) bring(d *Distant) (n *pulled, written *Written, err error) {
+	var into Filling
+	begun := false
 	for _, d := range append([]*Distant{d}, d.Copies...) {
-		if n, err = v.p.snapshot(d); err == nil {
+		if n, err = v.p.snapshot(d); err == nil && !begun {
+			begun = true
+			if into, err = v.r.Fill(v.p.ctx, n.Snapshot, v.p.load); err != nil {
+				return nil, nil, err
+			}
+			v.p.arrived = into.Arrive
+		}
+		if err == nil {
 			err = v.p.contents()
 		}
 		if err == nil || !leavable(err) {
 			break
 		}
 		v.anew()
+		if v.p.arrived = nil; into != nil {
+			into.Close()
+			into = nil
+		}
 	}
+	v.p.arrived = nil
 	if err == nil {
 		err = objects.StoreError(v.p.stage.Flush(v.p.ctx))
 	}
-	if err != nil {
-		return nil, err
+	switch {
+	case err == nil && into != nil:
+		written, err = into.Finish(v.p.ctx)
+	case into != nil:
+		into.Close()
 	}
-	return n.Snapshot, nil
+	if err != nil && begun && v.p.ctx.Err() == nil {
+		err = fmt.Errorf("%w; what had come before is in %s, and the same command goes on from there", err, v.r.Root)
+	}
+	return n, written, err
 }
 
 // recordAtOnce is after how many snapshots what came is recorded.

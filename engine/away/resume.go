@@ -48,6 +48,22 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 	return out, nil
 }
 
+// A Filling writes a snapshot into the worktree while its contents come. It is ended by Finish or Close.
+type Filling interface {
+	// Arrive writes what wants a content, which has been compared with its id. Any number of goroutines may call it.
+	Arrive(ctx context.Context, id oid.ID, payload []byte) error
+	// Finish writes what has not arrived, from the store, and makes all of it durable.
+	Finish(ctx context.Context) (*Written, error)
+	// Close gives up. What was written stays.
+	Close()
+}
+
+// A Written says what was written of a snapshot, and which paths could not be.
+type Written struct {
+	Files     int
+	Conflicts []records.Note
+}
+
 // A Resumed says what a resume did. Snapshot is what the directory is now.
 type Resumed struct {
 	Snapshot *records.Snapshot
@@ -168,8 +184,9 @@ func (r *Remotes) goOn(ctx context.Context, in *receiver, empty bool, older []*D
 	out := &Resumed{}
 	known, err := records.Read(ctx, r.View, func(v *records.View) (bool, error) { return v.Recorded(d.Of) })
 	if err == nil && empty && !known {
-		if out.Snapshot, err = in.bring(d); err == nil {
-			out.Written, err = r.Export(ctx, out.Snapshot)
+		var n *pulled
+		if n, out.Written, err = in.bring(d); err == nil {
+			out.Snapshot = n.Snapshot
 		}
 	}
 	if err != nil {

@@ -134,3 +134,47 @@ func TestAFilledDirectoryHasItsPermissionsWhateverTheDirectoryAbovePassesOn(t *t
 		}
 	}
 }
+
+func TestWhatArrivesIsWrittenAndTheRestIsAskedFor(t *testing.T) {
+	base := t.TempDir()
+	root := filepath.Join(base, "new")
+	must(t, os.Mkdir(root, 0o755))
+	id := func(text string) oid.ID { return oid.SHA1.Sum(oid.Blob, []byte(text)) }
+	steps := []apply.Step{{Path: "shut", Want: apply.Node{Mode: tree.Dir | 0o500}}}
+	for path, text := range map[string]string{"a": "same", "shut/b": "same", "later": "later", "taken": "same"} {
+		steps = append(steps, apply.Step{Path: path, Want: apply.Node{Mode: tree.File | 0o640, ID: id(text)}})
+	}
+	steps = append(steps, apply.Step{Path: "shut/link", Want: apply.Node{Mode: tree.Symlink | 0o777, ID: id("same")}})
+	f, err := apply.NewFiller(t.Context(), root, steps, &apply.Filling{Alg: oid.SHA1, Durable: true})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(root, "taken"), []byte("somebody's"), 0o600))
+	for range 2 { // the second time nobody wants it
+		must(t, f.Arrive(t.Context(), id("same"), []byte("same")))
+	}
+	must(t, f.Arrive(t.Context(), id("unknown"), []byte("unknown")))
+	if !f.Arrived(id("same")) || f.Arrived(id("later")) {
+		t.Error("it does not know what has arrived")
+	}
+	var asked []oid.ID
+	out, err := f.Finish(t.Context(), func(_ context.Context, id oid.ID, w io.Writer) error {
+		asked = append(asked, id)
+		_, err := io.WriteString(w, "later")
+		return err
+	})
+	must(t, err)
+	if len(asked) != 1 || asked[0] != id("later") || out.Written != 5 || len(out.Conflicts) != 1 || out.Conflicts[0].Path != "taken" {
+		t.Errorf("asked for %v; %+v", asked, out)
+	}
+	for path, want := range map[string]string{"a": "same", "shut/b": "same", "later": "later", "taken": "somebody's", "shut/link": "link to same"} {
+		got, err := os.ReadFile(filepath.Join(root, path))
+		if to, isLink := os.Readlink(filepath.Join(root, path)); isLink == nil {
+			got, err = []byte("link to "+to), nil
+		}
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(root, "shut")); err != nil || info.Mode().Perm() != 0o500 {
+		t.Errorf("%v %v", info, err)
+	}
+}

@@ -78,7 +78,7 @@ func (r *Repo) takeBack(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.key.open(sealed); err == nil {
+	if _, err := r.key.open(nil, sealed); err == nil {
 		return nil
 	}
 	return r.place.Delete(ctx, name)

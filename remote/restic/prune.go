@@ -316,7 +316,7 @@ func (p *Pruning) copy(ctx context.Context, w *Writer, u *packUse) error {
 			return fmt.Errorf("%w: data/%s is cut short", ErrTampered, packName(u.id))
 		}
 		sealed := data[b.Offset : b.Offset+b.Length]
-		if _, err := p.r.openBlob(b.ID, blobAt{length: b.Length, plain: b.Plain}, u.id, sealed); err != nil {
+		if _, err := p.r.openBlob(b.ID, blobAt{length: b.Length, plain: b.Plain}, u.id, sealed, Blob{}); err != nil {
 			return err
 		}
 		kind := byte(kindOf(b.Type))

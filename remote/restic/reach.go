@@ -26,10 +26,10 @@ func (r *Repo) Reach(ctx context.Context, roots []ID, told func(done, total int)
 			told(done-len(next), done)
 		}
 		var below []ID
-		err := r.eachBlob(ctx, Tree, next, func(id ID, plain []byte, err error) error {
+		err := r.eachBlob(ctx, Tree, next, func(id ID, b Blob, err error) error {
 			var nodes []Node
 			if err == nil {
-				nodes, err = parseTree(id, plain)
+				nodes, err = parseTree(id, b.Plain)
 			}
 			out.mu.Lock()
 			defer out.mu.Unlock()

@@ -10,19 +10,26 @@ import (
 	"github.com/seed-82afce7a/rewind/remote/depot"
 )
 
-// openBlob opens the sealed bytes of a blob and compares them with its id.
-func (r *Repo) openBlob(id ID, at blobAt, pack ID, sealed []byte) ([]byte, error) {
-	plain, err := r.key.open(sealed)
-	if err == nil && at.plain > 0 {
-		plain, err = r.unpack(plain, int(at.plain))
+// A Blob is one that was opened, and has the bytes that its id says.
+type Blob struct {
+	Plain []byte
+	Frame []byte // of zstd, that Plain was decoded from; nil: the repository does not have it compressed
+}
+
+// openBlob opens the sealed bytes of a blob and compares them with its id. It takes the memory of another one.
+func (r *Repo) openBlob(id ID, at blobAt, pack ID, sealed []byte, old Blob) (b Blob, err error) {
+	if at.plain == 0 {
+		b.Plain, err = r.key.open(old.Plain, sealed)
+	} else if b.Frame, err = r.key.open(old.Frame, sealed); err == nil {
+		b.Plain, err = r.unpack(old.Plain, b.Frame, int(at.plain))
 	}
-	if err == nil && sha256.Sum256(plain) != id {
+	if err == nil && sha256.Sum256(b.Plain) != id {
 		err = fmt.Errorf("it has other bytes than its id says")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: data/%s: blob %v: %w", ErrTampered, packName(pack), id, err)
+		return Blob{}, fmt.Errorf("%w: data/%s: blob %v: %w", ErrTampered, packName(pack), id, err)
 	}
-	return plain, nil
+	return b, nil
 }
 
 func packName(pack ID) string { return pack.String()[:2] + "/" + pack.String() }
@@ -80,7 +87,8 @@ func (r *Repo) Blob(ctx context.Context, k Kind, id ID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.openBlob(id, at, pack, sealed)
+	b, err := r.openBlob(id, at, pack, sealed, Blob{})
+	return b.Plain, err
 }
 
 const (
@@ -102,21 +110,22 @@ type wanted struct {
 }
 
 // Blobs reads many blobs, several requests at once, each for blobs that lie near one
-// another, and calls f for each, of several goroutines, in no order. The first error ends it.
-func (r *Repo) Blobs(ctx context.Context, k Kind, ids []ID, f func(id ID, plain []byte) error) error {
-	return r.eachBlob(ctx, k, ids, func(id ID, plain []byte, err error) error {
+// another, and calls f for each, of several goroutines, in no order. The bytes are f's until it returns. The first error
+// ends it.
+func (r *Repo) Blobs(ctx context.Context, k Kind, ids []ID, f func(id ID, b Blob) error) error {
+	return r.eachBlob(ctx, k, ids, func(id ID, b Blob, err error) error {
 		if err != nil {
 			return err
 		}
-		return f(id, plain)
+		return f(id, b)
 	})
 }
 
 // eachBlob is Blobs, and f is told also of a blob that cannot be read.
-func (r *Repo) eachBlob(ctx context.Context, k Kind, ids []ID, f func(id ID, plain []byte, err error) error) error {
+func (r *Repo) eachBlob(ctx context.Context, k Kind, ids []ID, f func(id ID, b Blob, err error) error) error {
 	runs, unknown := r.runs(k, ids)
 	for _, id := range unknown {
-		if err := f(id, nil, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)); err != nil {
+		if err := f(id, Blob{}, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)); err != nil {
 			return err
 		}
 	}
@@ -126,15 +135,19 @@ func (r *Repo) eachBlob(ctx context.Context, k Kind, ids []ID, f func(id ID, pla
 		if failed != nil && !errors.Is(failed, ErrTampered) {
 			return failed
 		}
+		var b Blob
 		for _, w := range n.blobs {
-			at, err, plain := int(w.at.offset-n.from), failed, []byte(nil)
+			at, err := int(w.at.offset-n.from), failed
 			if err == nil && at+int(w.at.length) > len(data) {
 				err = fmt.Errorf("%w: data/%s is cut short", ErrTampered, packName(n.pack))
 			}
 			if err == nil {
-				plain, err = r.openBlob(w.id, w.at, n.pack, data[at:at+int(w.at.length)])
+				b, err = r.openBlob(w.id, w.at, n.pack, data[at:at+int(w.at.length)], b)
 			}
-			if err := f(w.id, plain, err); err != nil {
+			if err != nil {
+				b = Blob{}
+			}
+			if err := f(w.id, b, err); err != nil {
 				return err
 			}
 		}

@@ -155,7 +155,7 @@ const keyName = "key"
 func openKey(ctx context.Context, p depot.Place, password string, sealed []byte, cache Cache) (*master, []byte, error) {
 	if file, ok := cache.Load(keyName); ok {
 		if m, err := tryKey(file, password); err == nil {
-			if plain, err := m.open(sealed); err == nil {
+			if plain, err := m.open(nil, sealed); err == nil {
 				return m, plain, nil
 			}
 		}
@@ -171,7 +171,7 @@ func openKey(ctx context.Context, p depot.Place, password string, sealed []byte,
 			}
 			return true
 		}
-		if plain, err = m.open(sealed); err != nil {
+		if plain, err = m.open(nil, sealed); err != nil {
 			config = fmt.Errorf("%w: config: %w", ErrTampered, err)
 			return true
 		}
@@ -238,7 +238,7 @@ func (r *Repo) Check(ctx context.Context) error {
 		return err
 	}
 	var c config
-	plain, err := r.key.open(sealed)
+	plain, err := r.key.open(nil, sealed)
 	if err == nil {
 		err = json.Unmarshal(plain, &c)
 	}
@@ -298,9 +298,9 @@ func (r *Repo) getJSON(ctx context.Context, folder, name string, v any) error {
 			return fmt.Errorf("%w: %s has not the hash that it is named by", ErrTampered, full)
 		}
 	}
-	plain, err := r.key.open(sealed)
+	plain, err := r.key.open(nil, sealed)
 	if err == nil && len(plain) > 0 && plain[0] == 2 {
-		plain, err = r.unpack(plain[1:], unpackedMost)
+		plain, err = r.unpack(nil, plain[1:], unpackedMost)
 	}
 	if err == nil {
 		err = json.Unmarshal(plain, v)
@@ -315,7 +315,7 @@ func (r *Repo) getJSON(ctx context.Context, folder, name string, v any) error {
 }
 
 // unpack decodes one zstd frame of at most so many bytes.
-func (r *Repo) unpack(data []byte, most int) ([]byte, error) {
+func (r *Repo) unpack(buf, data []byte, most int) ([]byte, error) {
 	var h zstd.Header
 	if err := h.Decode(data); err != nil {
 		return nil, err
@@ -323,7 +323,7 @@ func (r *Repo) unpack(data []byte, most int) ([]byte, error) {
 	if h.HasFCS && h.FrameContentSize > uint64(most) {
 		return nil, fmt.Errorf("it says that it has %d bytes", h.FrameContentSize)
 	}
-	out, err := r.plain.DecodeAll(data, nil)
+	out, err := r.plain.DecodeAll(data, buf[:0])
 	if err == nil && len(out) > most {
 		err = fmt.Errorf("it has %d bytes", len(out))
 	}

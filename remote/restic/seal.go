@@ -72,8 +72,8 @@ func (m *master) seal(dst, plain []byte) []byte {
 // errSeal is reported of bytes that this key did not seal.
 var errSeal = errors.New("the seal is broken: it was changed, or sealed with another key")
 
-// open returns what was sealed.
-func (m *master) open(sealed []byte) ([]byte, error) {
+// open returns what was sealed, in buf if there is room.
+func (m *master) open(buf, sealed []byte) ([]byte, error) {
 	if len(sealed) < overhead {
 		return nil, errSeal
 	}
@@ -83,7 +83,7 @@ func (m *master) open(sealed []byte) ([]byte, error) {
 	if !poly1305.Verify(&tag, text, m.tagKey(iv)) {
 		return nil, errSeal
 	}
-	plain := make([]byte, len(text))
+	plain := slices.Grow(buf[:0], len(text))[:len(text)]
 	m.stream(iv, plain, text)
 	return plain, nil
 }
@@ -140,7 +140,7 @@ func (k *keyFile) unlock(password string) (*master, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := own.open(k.Data)
+	plain, err := own.open(nil, k.Data)
 	if err != nil {
 		return nil, err
 	}

@@ -97,8 +97,8 @@ func (r *Repo) GetTree(ctx context.Context, id ID) ([]Node, error) {
 
 // Trees reads many directories as Blobs does, and calls f for each, of several goroutines.
 func (r *Repo) Trees(ctx context.Context, ids []ID, f func(id ID, nodes []Node)) error {
-	return r.Blobs(ctx, Tree, ids, func(id ID, plain []byte) error {
-		nodes, err := parseTree(id, plain)
+	return r.Blobs(ctx, Tree, ids, func(id ID, b Blob) error {
+		nodes, err := parseTree(id, b.Plain)
 		if err == nil {
 			f(id, nodes)
 		}

@@ -58,7 +58,7 @@ func (r *Repo) verifyPack(ctx context.Context, pack ID, blobs []wanted) error {
 	if n < overhead || from < 0 {
 		return fmt.Errorf("%w: %s: the length of its header", ErrTampered, name)
 	}
-	header, err := r.key.open(data[from : len(data)-4])
+	header, err := r.key.open(nil, data[from:len(data)-4])
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrTampered, name, err)
 	}
@@ -69,7 +69,7 @@ func (r *Repo) verifyPack(ctx context.Context, pack ID, blobs []wanted) error {
 		if !bytes.Contains(header, w.id[:]) {
 			return fmt.Errorf("%w: %s: its header lacks blob %v", ErrTampered, name, w.id)
 		}
-		if _, err := r.openBlob(w.id, w.at, pack, data[w.at.offset:w.at.offset+w.at.length]); err != nil {
+		if _, err := r.openBlob(w.id, w.at, pack, data[w.at.offset:w.at.offset+w.at.length], Blob{}); err != nil {
 			return err
 		}
 	}
