@@ -49,6 +49,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,14 +70,17 @@ type Options struct {
 	Bytes      int               // that a generated file has at most; 0: 12,800
 	Seed       uint64            // of the generated files, and of what the scripted agent does
 	Rounds     int               // measured rounds, after one that only warms up; 0: 7
-	Turns      int               // of the scripted agent; 0: 1,000
+	Turns      int               // of the scripted agent; 0: 1,000, and 100 where each is brought elsewhere
 	History    int               // how many snapshots the workload of that name has; 0: 20,000
 	Workloads  []string          // keys of [Workloads]; nil: those that are usual
 	Contenders []string          // keys of [Contenders]; nil: all
+	S3         string            // versitygw, which serves the repositories of the workload remote; "": they are directories
+	Latency    time.Duration     // that lies before that server
 	Dir        string            // where copies and stores go, on the file system to measure; "": the directory for temporary files
 	Progress   func(line string) // is told what is being done, often
 	Note       func(line string) // is told what whoever waits should know, seldom
 	large      int64             // bytes of the large file; 0: 200 MB
+	pushes     int               // how many turns are brought elsewhere
 	longest    time.Duration     // that the rounds of a contender may take in one workload; 0: two minutes
 }
 
@@ -113,6 +117,7 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 
 // filled gives o with its defaults, or says what in it cannot be.
 func (o Options) filled() (Options, error) {
+	o.pushes = cmp.Or(o.Turns, pushesUsual)
 	for value, usual := range map[*int]int{&o.Files: 10_000, &o.Bytes: bytesMost, &o.Rounds: 7, &o.Turns: 1000, &o.History: 20_000} {
 		if *value == 0 {
 			*value = usual
@@ -139,6 +144,13 @@ func (o Options) filled() (Options, error) {
 		if !slices.ContainsFunc(contenders, func(c contender) bool { return c.key == key }) {
 			return o, fmt.Errorf("no contender %q", key)
 		}
+	}
+	if o.S3 != "" {
+		program, err := exec.LookPath(o.S3)
+		if err != nil {
+			return o, err
+		}
+		o.S3 = program
 	}
 	for _, path := range []*string{&o.Binary, &o.Before, &o.Corpus, &o.Dir} { // what is run works in directories of its own
 		if *path == "" {
@@ -213,7 +225,7 @@ func runStage(ctx context.Context, o Options, r *report.Report, p stagePlan) (er
 	for _, w := range chosen {
 		results, err := w.run(ctx, st, w)
 		for i := range results {
-			results[i].Place = where.kind
+			results[i].Place = cmp.Or(results[i].Place, where.kind)
 			results[i].Compare()
 		}
 		r.Results = append(r.Results, results...)

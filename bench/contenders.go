@@ -23,6 +23,7 @@ type contender struct {
 	noGit     bool                                                     // it needs no .git
 	before    bool                                                     // an earlier rewind: Options.Before
 	verbs     func() []string                                          // that it has, of the workloads watched-…
+	keeps     func(own bool) *keeps                                    // how it keeps what it has elsewhere; nil: it does not
 	told      report.Contender                                         // filled when it is chosen
 }
 
@@ -33,8 +34,8 @@ const (
 
 // contenders lists them all. Rewind comes first, so that the others are compared with it.
 var contenders = []contender{
-	{key: "rewind", name: "rewind", records: "a new process each time, which looks at every file. Records " + allFiles, make: process(false)},
-	{key: "rewind-nogit", name: "rewind --no-git", records: "the same, in its own store alone", make: process(true), noGit: true},
+	{key: "rewind", name: "rewind", records: "a new process each time, which looks at every file. Records " + allFiles, make: process(false), keeps: func(own bool) *keeps { return pushes(false, own) }},
+	{key: "rewind-nogit", name: "rewind --no-git", records: "the same, in its own store alone", make: process(true), noGit: true, keeps: func(own bool) *keeps { return pushes(true, own) }},
 	{key: "rewind-serve", name: "rewind serve", records: "a request to a process that lives on and looks at every file. Records as rewind", make: serve(false, false), resident: true},
 	{key: "rewind-serve-nogit", name: "rewind serve --no-git", records: "the same, in its own store alone", make: serve(true, false), resident: true, noGit: true},
 	{key: "rewind-watched", name: "rewind serve, watched", records: "a request to a process that lives on and looks where the kernel told of a change. Records as rewind", make: serve(false, true), resident: true, there: watchable, verbs: everyVerb},
@@ -48,7 +49,7 @@ var contenders = []contender{
 	{key: "zed", name: "Zed", records: "the git commands of Zed's checkpoints: tracked files, and untracked ones below 2 MB that are no binaries or media (that list is left out here); no ref holds the commit; its restore keeps no undo and leaves new files", needs: "git", make: zed},
 	{key: "cline", name: "Cline", records: "the git commands of Cline's SDK: git stash create, and untracked files as a third parent; its restore stashes the present, resets the branch, cleans, and applies", needs: "git", make: cline},
 	{key: "git-stash", name: "git stash create", records: "tracked files alone; restores by git restore, without undo", needs: "git", make: stash, verbs: func() []string { return []string{"snapshot", "diff", "restore"} }},
-	{key: "restic", name: "restic", records: "every file but .git, ignored ones too, with owners, times and extended attributes, encrypted; its restore writes every file, takes no undo, leaves new files", needs: "restic", version: []string{"restic", "version"}, make: restic, noGit: true},
+	{key: "restic", name: "restic", records: "every file but .git, ignored ones too, with owners, times and extended attributes, encrypted; its restore writes every file, takes no undo, leaves new files", needs: "restic", version: []string{"restic", "version"}, make: restic, noGit: true, keeps: backups},
 	{key: "borg", name: "borg", records: "every file but .git, ignored ones too, with owners, times and extended attributes; its restore writes every file, takes no undo, leaves new files", needs: "borg", version: []string{"borg", "--version"}, make: borg, noGit: true},
 	{key: "git-status", name: "git status", records: "nothing: it looks at every file", needs: "git", look: gitStatus("--no-optional-locks")},
 	{key: "git-status-uc", name: "git status, untracked cache", records: "nothing: it looks at every tracked file, and lists only directories that changed", needs: "git", look: gitStatus("-c", "core.untrackedCache=true")},

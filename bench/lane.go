@@ -38,23 +38,26 @@ func imageBytes(corpus int64, rounds int) int64 { return 4*corpus + int64(rounds
 
 // A lane is one contender's copy of the corpus and everything that it keeps.
 type lane struct {
-	contender contender
-	system    system // nil for those that only look
-	binary    string
-	tree      string // the worktree; what the contender protects
-	state     string // a directory for whatever is kept outside of the worktree
-	scratch   string // for what lives only while a command runs
-	env       []string
-	names     *names
-	read      memory // of the files that were compared
-	peak      peak
-	primed    bool // the system has recorded something since it was made to forget
-	edits     int  // makes every edit another one
-	harmed    int  // files that the last harm took
-	large     int64
-	was       string    // the branch of before, while others are checked out
-	branches  [2]string // two commits
-	branch    int       // which of them is checked out
+	contender  contender
+	system     system // nil for those that only look
+	binary     string
+	tree       string // the worktree; what the contender protects
+	home       string // of the user who runs it
+	state      string // a directory for whatever is kept outside of the worktree
+	scratch    string // for what lives only while a command runs
+	env        []string
+	names      *names
+	read       memory // of the files that were compared
+	peak       peak
+	primed     bool // the system has recorded something since it was made to forget
+	edits      int  // makes every edit another one
+	harmed     int  // files that the last harm took
+	large      int64
+	repository string     // where it keeps what it has elsewhere, while that is what is measured
+	counts     func() int // how many requests there were of anybody; nil: nobody is asked
+	was        string     // the branch of before, while others are checked out
+	branches   [2]string  // two commits
+	branch     int        // which of them is checked out
 }
 
 // names are the files of a worktree.
@@ -108,13 +111,14 @@ func newStage(ctx context.Context, o Options, where place, chosen []contender) (
 func (st *stage) emptyLane(name string) (*lane, error) {
 	dir := filepath.Join(st.dir, name)
 	l := &lane{binary: st.o.Binary, tree: filepath.Join(dir, "tree"), state: filepath.Join(dir, "state"), scratch: filepath.Join(dir, "tmp"), names: &st.names, read: memory{}, large: st.o.large}
-	home, run := filepath.Join(dir, "home"), filepath.Join(dir, "run")
-	for _, d := range []string{l.tree, l.state, l.scratch, home, run} {
+	l.home = filepath.Join(dir, "home")
+	run := filepath.Join(dir, "run")
+	for _, d := range []string{l.tree, l.state, l.scratch, l.home, run} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
 		}
 	}
-	l.env = cleanEnv(home, l.state, "XDG_RUNTIME_DIR="+run, "TMPDIR="+l.scratch)
+	l.env = cleanEnv(l.home, l.state, "XDG_RUNTIME_DIR="+run, "TMPDIR="+l.scratch)
 	return l, os.Chmod(l.tree, 0o755)
 }
 
@@ -199,7 +203,7 @@ func cleanEnv(home, state string, more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		if !slices.ContainsFunc([]string{"GIT_", "XDG_", "REWIND_", "RESTIC_", "BORG_"}, func(p string) bool { return strings.HasPrefix(name, p) }) && name != "HOME" && name != "TMPDIR" {
+		if !slices.ContainsFunc([]string{"GIT_", "XDG_", "REWIND_", "RESTIC_", "BORG_", "AWS_"}, func(p string) bool { return strings.HasPrefix(name, p) }) && name != "HOME" && name != "TMPDIR" {
 			env = append(env, v)
 		}
 	}
@@ -334,10 +338,19 @@ func (l *lane) prime(ctx context.Context) error {
 	return nil
 }
 
-// stored is how many bytes are allocated for git's and the contender's state.
-func (l *lane) stored() (int64, error) {
-	var sum int64
-	for _, root := range []string{filepath.Join(l.tree, ".git"), l.state} {
+// A tally is what lies in directories.
+type tally struct {
+	allocated, bytes int64 // of directories too; of files alone
+	files            int
+}
+
+// tally looks at git's and the contender's state, or at its repository, if that is what is measured.
+func (l *lane) tally() (t tally, err error) {
+	roots := []string{filepath.Join(l.tree, ".git"), l.state}
+	if l.repository != "" {
+		roots = []string{l.repository}
+	}
+	for _, root := range roots {
 		err := filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
@@ -345,16 +358,35 @@ func (l *lane) stored() (int64, error) {
 			if err != nil {
 				return err
 			}
-			if fi, err := d.Info(); err == nil {
-				sum += allocated(fi)
+			fi, err := d.Info()
+			if err != nil {
+				return nil // it has just gone
+			}
+			t.allocated += allocated(fi)
+			if !fi.IsDir() {
+				t.bytes, t.files = t.bytes+fi.Size(), t.files+1
 			}
 			return nil
 		})
 		if err != nil {
-			return 0, err
+			return t, err
 		}
 	}
-	return sum, nil
+	return t, nil
+}
+
+// requests is how many were made by anybody.
+func (l *lane) requests() int {
+	if l.counts == nil {
+		return 0
+	}
+	return l.counts()
+}
+
+// stored is how many bytes are allocated there.
+func (l *lane) stored() (int64, error) {
+	t, err := l.tally()
+	return t.allocated, err
 }
 
 // split0 splits git's -z output.

@@ -18,6 +18,7 @@ type way struct {
 	ours               bool // a failure ends the run
 	before, act, after func(ctx context.Context) error
 	prove              func(ctx context.Context) error // whether what was recorded comes back; nil: nothing was
+	grown              *[]report.Growth                // of what it has stored; nil: nobody looks
 }
 
 // inexact is an error that says what is not as it was recorded.
@@ -129,6 +130,9 @@ func (m *measurement) turn(ctx context.Context, round, i int) error {
 	}
 	line.Seconds = append(line.Seconds, s.took.Seconds())
 	line.DiskBytes = append(line.DiskBytes, s.disk)
+	if w.lane.counts != nil {
+		line.Requests = append(line.Requests, s.asked)
+	}
 	pace.turn = time.Since(begun)
 	pace.spent += pace.turn
 	return nil
@@ -189,9 +193,10 @@ func (w way) judge(ctx context.Context, l *report.Line, err error) error {
 
 // A sample is what one turn of one contender cost.
 type sample struct {
-	took time.Duration
-	peak int64 // bytes of the largest process; 0 where unknown
-	disk int64 // bytes allocated by it, net
+	took  time.Duration
+	peak  int64 // bytes of the largest process; 0 where unknown
+	disk  int64 // bytes allocated by it, net
+	asked int   // requests
 }
 
 // once gives one contender its turn.
@@ -206,9 +211,10 @@ func once(ctx context.Context, w way, watchMemory bool) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
+	asked := w.lane.requests()
 	start := time.Now()
 	err = w.act(ctx)
-	s := sample{took: time.Since(start), peak: w.lane.peak.bytes()}
+	s := sample{took: time.Since(start), peak: w.lane.peak.bytes(), asked: w.lane.requests() - asked}
 	w.lane.peak.reset(false)
 	if err != nil {
 		return sample{}, err

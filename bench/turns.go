@@ -48,12 +48,18 @@ func (a *agent) way() way {
 	w := a.lane.recorder(a.ready, a.work)
 	holds := w.after
 	w.after = func(ctx context.Context) error {
-		if n := a.turn - 1; n%max(a.o.Turns/looksMost, 1) != 0 && n != a.o.Turns {
+		if !a.due() {
 			return nil
 		}
 		return firstError(holds(ctx), a.look())
 	}
 	return w
+}
+
+// due reports whether it is time to look at what was recorded.
+func (a *agent) due() bool {
+	n := a.turn - 1
+	return n%max(a.o.Turns/looksMost, 1) == 0 || n == a.o.Turns
 }
 
 // ready lets the system begin anew before the first turn.
@@ -82,11 +88,15 @@ func (a *agent) work() (changed, error) {
 // look adds up what is stored.
 func (a *agent) look() error {
 	n := a.turn - 1
-	size, err := a.lane.stored()
-	if n == 0 {
-		a.first = size
+	all, err := a.lane.tally()
+	if n == 0 && a.lane.repository == "" { // of a repository there was nothing before
+		a.first = all.allocated
 	}
-	a.growth = append(a.growth, report.Growth{Turn: n, Stored: size - a.first, Content: a.content})
+	g := report.Growth{Turn: n, Stored: all.allocated - a.first, Content: a.content}
+	if a.lane.repository != "" {
+		g.Bytes, g.Files = all.bytes, all.files
+	}
+	a.growth = append(a.growth, g)
 	return err
 }
 

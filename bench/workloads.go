@@ -34,6 +34,8 @@ var workloads = []workload{
 	{"watched-back", "two files have other bytes since the last snapshot", false, false, sizes(1000, asksEach(true))},
 	{"turns", "turns of a scripted agent: each edits one to three files, some make, delete or rename one; a snapshot after each", false, false, turns},
 	{"history", "commands in a directory with a long history", false, false, histories},
+	{"remote", "a repository elsewhere, with a password that was given", false, false, remotes(false)},
+	{"remote-own", "the same; rewind with a password that it made", false, false, remotes(true)},
 	{"restore-1", "one file has other bytes; a restore", true, true, restores(damaged(1))},
 	{"restore-1000", "of a thousand files eight in ten have other bytes, one is deleted, one is new; a restore", true, true, restores(damaged(1000))},
 	{"situations", "what agents and shells do to a worktree; whether a restore gives back all of it, and nothing else", false, false, tryAll},

@@ -124,6 +124,14 @@ func (l Line) Notes() (notes []string) {
 		notes = append(notes, fmt.Sprintf("%s: %s a turn, %s beyond the changed content; p50 %s ms, p90 %s, p99 %s, largest %s", l.Contender, kib(each), kib(beyond),
 			Milliseconds(quantile(l.Seconds, 0.5)), Milliseconds(quantile(l.Seconds, 0.9)), Milliseconds(quantile(l.Seconds, 0.99)), Milliseconds(slices.Max(l.Seconds))))
 	}
+	if n := len(l.Growth); n > 0 && l.Growth[n-1].Files > 0 {
+		g := l.Growth[n-1]
+		notes = append(notes, fmt.Sprintf("%s: after %s turns %s bytes in %s files, %s allocated", l.Contender, Thousands(g.Turn), Thousands(int(g.Bytes)), Thousands(g.Files), Thousands(int(g.Stored))))
+	}
+	if len(l.Requests) > 0 {
+		sorted := slices.Sorted(slices.Values(l.Requests))
+		notes = append(notes, fmt.Sprintf("%s: %s requests, %s to %s", l.Contender, Thousands(sorted[len(sorted)/2]), Thousands(sorted[0]), Thousands(sorted[len(sorted)-1])))
+	}
 	return notes
 }
 

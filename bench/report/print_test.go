@@ -53,7 +53,7 @@ func sample() *Report {
 	res := add("turns", 10_000, 20, one)
 	for i := range res.Lines {
 		for turn := range 21 {
-			res.Lines[i].Growth = append(res.Lines[i].Growth, Growth{turn, int64(turn * 3000 * (i + 1)), int64(turn * 2500)})
+			res.Lines[i].Growth = append(res.Lines[i].Growth, Growth{Turn: turn, Stored: int64(turn * 3000 * (i + 1)), Content: int64(turn * 2500)})
 		}
 	}
 	for _, n := range []int{1000, 100_000} {
@@ -61,6 +61,10 @@ func sample() *Report {
 			add("watched-back", n, 9, one).Verb = verb
 		}
 	}
+	res = add("remote", 10_000, 9, one)
+	res.Verb, res.Lines = "turns", res.Lines[:1]
+	res.Lines[0].Growth = []Growth{{Turn: 9, Stored: 40960, Content: 1000, Bytes: 23456, Files: 12}}
+	res.Lines[0].Requests = []int{8, 9, 8, 8, 8, 8, 8, 8, 8}
 	r.Contenders = []Contender{{Name: "rewind", Records: "every file"}, {Name: "borg", Absent: "borg is not installed"}}
 	return r
 }
@@ -112,7 +116,7 @@ func TestTheTableTellsWhatIsNotExactAndWhoIsNotThere(t *testing.T) {
 	if err := sample().Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Zed is not exact: 2 paths too many", "borg: not run: borg is not installed", "95 %", "beyond the changed content", "2 processors", "median ms, 1,000 files on ext4, two of them edited", "  (2) rewind serve, watched"} {
+	for _, want := range []string{"Zed is not exact: 2 paths too many", "borg: not run: borg is not installed", "95 %", "beyond the changed content", "2 processors", "rewind: after 9 turns 23,456 bytes in 12 files, 40,960 allocated", "rewind: 8 requests, 8 to 9", "median ms, 1,000 files on ext4, two of them edited", "  (2) rewind serve, watched"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, &out)
 		}

@@ -66,6 +66,7 @@ type Line struct {
 	NoRatio   string    `json:"no_ratio,omitempty"`   // why not
 	PeakBytes int64     `json:"peak_bytes,omitempty"` // resident memory of the largest process; 0: not known
 	DiskBytes []int64   `json:"disk_bytes,omitempty"` // allocated in .git and stores, for each round
+	Requests  []int     `json:"requests,omitempty"`   // to a server, for each round
 	Growth    []Growth  `json:"growth,omitempty"`     // of what is stored, over turns
 	Exact     Exactness `json:"exact,omitempty"`
 	Inexact   string    `json:"inexact,omitempty"` // what was not as it had been
@@ -81,9 +82,12 @@ const (
 	NotExact Exactness = "no"
 )
 
-// Growth is what a contender has stored after a turn, since the first.
+// Growth is what a contender has stored after a turn, since the first; in a repository
+// elsewhere all that is there.
 type Growth struct {
 	Turn    int   `json:"turn"`
-	Stored  int64 `json:"stored_bytes"`  // allocated in .git and stores
-	Content int64 `json:"content_bytes"` // what has been changed: each changed file as it was then, deflated
+	Stored  int64 `json:"stored_bytes"`    // allocated in .git and stores
+	Content int64 `json:"content_bytes"`   // what has been changed: each changed file as it was then, deflated
+	Bytes   int64 `json:"bytes,omitempty"` // of the files of a repository elsewhere
+	Files   int   `json:"files,omitempty"` // of such a repository
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -21,10 +22,10 @@ type VerbRow struct {
 	Medians map[string]float64 // seconds, by contender
 }
 
-// Verbs collects the results that are of verbs: what each takes by whom.
+// Verbs collects the results that are of verbs of watched worktrees: what each takes by whom.
 func (r *Report) Verbs() (tables []*VerbTable) {
 	for _, res := range r.Results {
-		if res.Verb == "" {
+		if !strings.HasPrefix(res.Workload, "watched-") {
 			continue
 		}
 		i := slices.IndexFunc(tables, func(t *VerbTable) bool { return t.Files == res.Files && t.Place == res.Place })

@@ -29,17 +29,25 @@ const (
 // Servers are those that Start knows. The first checks no signature, and is built in seconds.
 var Servers = []string{"gofakes3", "versitygw"}
 
-// Run starts a server that keeps its files below a directory, or in memory, and returns its URL.
-func Run(server, dir string) (at string, stop func(), err error) {
+// Program builds a server, and says where it is.
+func Program(server string) (string, error) {
 	_, self, _, _ := runtime.Caller(0)
 	find := exec.Command("go", "tool", "-n", server)
 	find.Dir = filepath.Join(filepath.Dir(self), "../../tools/s3")
 	out, err := find.CombinedOutput()
 	program := strings.TrimSpace(string(out))
 	if err != nil {
-		return "", nil, fmt.Errorf("%s cannot be built: %w: %.300s", server, err, out)
+		return "", fmt.Errorf("%s cannot be built: %w: %.300s", server, err, out)
 	}
-	program = program[strings.LastIndexByte(program, '\n')+1:] // behind what was downloaded
+	return program[strings.LastIndexByte(program, '\n')+1:], nil // behind what was downloaded
+}
+
+// Run starts a server that keeps its files below a directory, or in memory, and returns its URL.
+func Run(server, dir string) (at string, stop func(), err error) {
+	program, err := Program(server)
+	if err != nil {
+		return "", nil, err
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err

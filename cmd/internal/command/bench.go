@@ -33,11 +33,13 @@ func benchCommand(a *app) *cobra.Command {
 	f.IntVar(&r.opt.Bytes, "bytes", 0, "how many bytes a generated file has at most (default 12800)")
 	f.Uint64Var(&r.opt.Seed, "seed", 0, "of the generated files and of what is done to them")
 	f.IntVar(&r.opt.Rounds, "rounds", 0, "measured rounds (default 7; fewer than 6 support no ratio)")
-	f.IntVar(&r.opt.Turns, "turns", 0, "turns of the workload of that name (default 1000)")
+	f.IntVar(&r.opt.Turns, "turns", 0, "turns of the workload of that name (default 1000), and of remote (default 100)")
 	f.IntVar(&r.opt.History, "history", 0, "snapshots of the workload of that name (default 20000)")
 	f.StringSliceVar(&r.opt.Workloads, "workloads", nil, "only these `names`; \"all\" for all (default: those that take minutes together)")
 	f.StringSliceVar(&r.opt.Contenders, "contenders", nil, "only these `names` (default: all that are installed)")
 	f.StringVar(&r.opt.Before, "before", "", "an earlier `program` of rewind, to compare with where worktrees are watched")
+	f.StringVar(&r.opt.S3, "s3", "", "versitygw, a `program` to serve the repositories of the workload remote (default: they are directories)")
+	f.DurationVar(&r.opt.Latency, "latency", 0, "that lies before what --s3 serves, there and back")
 	f.StringVar(&r.opt.Dir, "dir", "", "the `directory` for copies and stores, on the file system to measure (default: that for temporary files)")
 	f.BoolVar(&r.benchstat, "benchstat", false, "print what benchstat reads in place of tables")
 	return a.JSONFlag(c)
@@ -73,6 +75,9 @@ func (r *benchRun) check(f *pflag.FlagSet) error {
 		if f.Changed(name) && n < 1 {
 			return exit.Usagef("bench: --%s %d is less than one", name, n)
 		}
+	}
+	if r.opt.Latency < 0 || r.opt.Latency > 0 && r.opt.S3 == "" {
+		return exit.Usagef("bench: --latency %v needs --s3, and is not less than nothing", r.opt.Latency)
 	}
 	if slices.Equal(r.opt.Workloads, []string{"all"}) {
 		r.opt.Workloads = bench.Workloads()
@@ -112,7 +117,9 @@ func commandOf(f *pflag.FlagSet) string {
 			text += " --corpus DIR"
 		case "before":
 			text += " --before PROGRAM"
-		case "files", "bytes", "seed", "rounds", "turns", "history", "workloads", "contenders":
+		case "s3":
+			text += " --s3 PROGRAM"
+		case "latency", "files", "bytes", "seed", "rounds", "turns", "history", "workloads", "contenders":
 			text += " --" + flag.Name + " " + strings.Trim(flag.Value.String(), "[]")
 		}
 	})

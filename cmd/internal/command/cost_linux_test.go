@@ -202,8 +202,8 @@ func TestAStartMakesLittle(t *testing.T) {
 	}
 	line := testing.AllocsPerRun(5, func() { _, _, _ = newRoot(&cli.App{}).Find([]string{"hook", "claude", "Stop"}) })
 	t.Logf("a command line: %.0f allocations", line)
-	if line > 1340 { // 1268, and some twenty that the race detector adds
-		t.Errorf("a command line: %.0f allocations, at most 1340 were expected", line)
+	if line > 1370 { // 1345, and some twenty that the race detector adds
+		t.Errorf("a command line: %.0f allocations, at most 1370 were expected", line)
 	}
 }
 
