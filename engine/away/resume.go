@@ -42,9 +42,7 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 		return nil, err
 	}
 	out.Left, out.There = append(out.Left, left...), out.There+there
-	if len(out.Snapshots) > 0 {
-		out.Bridge = r.Bridge(ctx)
-	}
+	out.Bridge = r.Bridge(ctx) // also what an earlier one could not bring there
 	return out, nil
 }
 

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 
 	"golang.org/x/term"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/engine"
 )
@@ -40,6 +43,9 @@ func (a *App) Width() int {
 // Warn says what is wrong beside what a command shows; nil: nothing.
 func (a *App) Warn(errs ...error) {
 	for _, err := range errs {
+		if exit.Full(err) {
+			err = errors.New(exit.Sentence(context.Background(), err))
+		}
 		if err != nil {
 			show.Say(a.Err, "rewind: warning: %v\n", err)
 		}
