@@ -62,6 +62,17 @@ type config struct {
 	Polynomial chunker.Pol `json:"chunker_polynomial"`
 }
 
+// readable is an error of a version that is not ours.
+func (c config) readable() error {
+	switch {
+	case c.Version == version:
+		return nil
+	case c.Version < version:
+		return fmt.Errorf("%w: it has %d, and rewind reads and writes %d: \"restic migrate upgrade_repo_v2\" brings it there", ErrVersion, c.Version, version)
+	}
+	return fmt.Errorf("%w: it has %d, and this program reads and writes %d: a later version of rewind may read it", ErrVersion, c.Version, version)
+}
+
 // A Repo is an open repository. Any number of goroutines may use one.
 type Repo struct {
 	place  depot.Place
@@ -137,10 +148,10 @@ func Open(ctx context.Context, p depot.Place, password string, cache Cache) (*Re
 	if err := json.Unmarshal(plain, &r.config); err != nil {
 		return nil, fmt.Errorf("%w: config: %w", ErrTampered, err)
 	}
-	switch {
-	case r.config.Version != version:
-		return nil, fmt.Errorf("%w: %d; rewind reads and writes %d (restic migrate upgrade_repo_v2 makes one of version 1)", ErrVersion, r.config.Version, version)
-	case len(r.config.ID) != 64, !r.config.Polynomial.Irreducible():
+	if err := r.config.readable(); err != nil {
+		return nil, err
+	}
+	if len(r.config.ID) != 64 || !r.config.Polynomial.Irreducible() {
 		return nil, fmt.Errorf("%w: config", ErrTampered)
 	}
 	cache.Store(configFile, sealed)
@@ -228,7 +239,7 @@ func tryKey(file []byte, password string) (*master, error) {
 func (r *Repo) ID() string { return r.config.ID }
 
 // Check reads the name of the repository that is there now: [ErrNone] or [ErrTampered]
-// if it is not the one that was opened, of which a cache has told.
+// if it is not the one that was opened, of which a cache has told, [ErrVersion] if it has another version since.
 func (r *Repo) Check(ctx context.Context) error {
 	sealed, err := r.place.Get(ctx, configFile, 0, configMost)
 	if errors.Is(err, depot.ErrNotThere) {
@@ -245,7 +256,7 @@ func (r *Repo) Check(ctx context.Context) error {
 	if err != nil || c.ID != r.config.ID {
 		return fmt.Errorf("%w: config: it is another repository than before", ErrTampered)
 	}
-	return nil
+	return c.readable()
 }
 
 // Keep has what is read and written from now on kept in a cache.
