@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/remote/restic"
@@ -119,9 +120,13 @@ func distant(snap *restic.Snapshot) *Distant {
 // ErrChoose is reported where a remote has several snapshots that may be meant, or none.
 var ErrChoose = errors.New("no snapshot is meant")
 
+// skewMost is how far clocks of machines are apart of which none is wrong.
+const skewMost = time.Minute
+
 // choose returns the newest snapshot that somebody recorded on purpose, and that is meant: by the beginning of its
-// id, by a label or by a session. With "" all have to be of one worktree.
-func choose(all []*Distant, want string) (*Distant, error) {
+// id, by a label or by a session. With "" all have to be of one worktree. One that is dated more than a day ahead is
+// passed over for others. Ahead is the newest if its date is to come, whether it was passed over or not.
+func choose(all []*Distant, want string, now time.Time) (d, ahead *Distant, err error) {
 	var found []*Distant
 	for _, d := range all {
 		switch {
@@ -134,15 +139,22 @@ func choose(all []*Distant, want string) (*Distant, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%w: the remote has none like %q (\"rewind list --remote\" lists them)", ErrChoose, want)
+		return nil, nil, fmt.Errorf("%w: the remote has none like %q (\"rewind list --remote\" lists them)", ErrChoose, want)
 	}
 	for _, d := range found[1:] {
 		if (want == "" || !d.Has(labelTag, want) && !d.Has(sessionTag, want)) && !sameWorktree(d, found[0]) {
-			return nil, fmt.Errorf("%w: the remote has snapshots of several directories, such as %s of %s and %s of %s: say which, as in URL:ID", ErrChoose,
+			return nil, nil, fmt.Errorf("%w: the remote has snapshots of several directories, such as %s of %s and %s of %s: say which, as in URL:ID", ErrChoose,
 				found[0].Of.Short(), found[0].Paths[0], d.Of.Short(), d.Paths[0])
 		}
 	}
-	return found[0], nil
+	if byID := want != "" && strings.HasPrefix(found[0].Of.String(), want); byID {
+		return found[0], nil, nil
+	}
+	if found[0].Time.After(now.Add(skewMost)) {
+		ahead = found[0]
+	}
+	sure := slices.IndexFunc(found, func(d *Distant) bool { return !d.Time.After(now.Add(24 * time.Hour)) })
+	return found[max(sure, 0)], ahead, nil
 }
 
 // sameWorktree reports whether two snapshots are of one worktree, wherever that was.

@@ -113,6 +113,9 @@ func (r *Remotes) prune(ctx context.Context, s *Session, l *restic.Lock, lim *Li
 	return out, k.save()
 }
 
+// dawn is before any snapshot: who has an older date had a clock that began anew.
+var dawn = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // beyond returns what may go.
 func (r *Remotes) beyond(ctx context.Context, all []*Distant, lim *Limits) (drop []*Distant, err error) {
 	history, err := r.History(ctx)
@@ -120,11 +123,15 @@ func (r *Remotes) beyond(ctx context.Context, all []*Distant, lim *Limits) (drop
 		return nil, err
 	}
 	host, _ := os.Hostname()
+	now := r.Owner.Now()
 	groups := map[string][]*records.Snapshot{}
 	byID := map[oid.ID]*Distant{}
 	for _, d := range all {
 		if d.History != history || !lim.AnyHost && (d.Hostname != host || !d.Has(worktreeTag, r.Owner.Key)) {
 			continue
+		}
+		if d.Time.After(now) || d.Time.Before(dawn) {
+			continue // a clock was wrong: nobody knows what it is older than, so it stays, and stands for no other
 		}
 		byID[d.Of] = d
 		key := fmt.Sprintf("%q %q", d.Hostname, d.Said(worktreeTag))
@@ -149,7 +156,7 @@ func (r *Remotes) beyond(ctx context.Context, all []*Distant, lim *Limits) (drop
 	}
 	stays := func(s *records.Snapshot) bool { return byID[s.ID].wanted(lim.AnyHost) }
 	for _, list := range groups {
-		for _, s := range retention.Beyond(list, stays, lim.Options, r.Owner.Now()) {
+		for _, s := range retention.Beyond(list, stays, lim.Options, now) {
 			if !here[s.ID] {
 				drop = append(drop, byID[s.ID])
 			}

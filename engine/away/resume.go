@@ -68,6 +68,7 @@ type Resumed struct {
 	Written  *Written
 	Fetched  *Fetched       // the history that came with it
 	AtHome   []records.Note // paths that stay on the machine that recorded the snapshot
+	Ahead    *Distant       // not nil: it is the newest by its date, which is still to come
 }
 
 // Resume makes the worktree, which is empty and has no history, what a snapshot in a remote is, and goes on there with
@@ -85,7 +86,7 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 	if err != nil {
 		return nil, err
 	}
-	d, err := choose(all, want)
+	d, ahead, err := choose(all, want, r.Owner.Now())
 	if err != nil {
 		return nil, errors.Join(err, bad)
 	}
@@ -100,6 +101,7 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 	defer in.close()
 	out, err := r.goOn(ctx, in, empty, before(withoutParts(all), d), d)
 	if err == nil {
+		out.Ahead = ahead
 		out.AtHome, err = r.stayed(ctx, out.Snapshot)
 	}
 	if err == nil {

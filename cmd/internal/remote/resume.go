@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,6 +66,7 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 	a.Note("conflict", r.Written.Conflicts)
 	a.Note("left", r.Fetched.Left)
 	a.Note("not here", r.AtHome)
+	a.Warn(dated(r))
 	snapshots := len(r.Fetched.Snapshots) + r.Fetched.There
 	if a.JSON {
 		a.PrintJSON(resumedTold{ID: r.Snapshot.ID.String(), Directory: wire.NewPath(engine.Path(dir)), Written: r.Written.Files, History: snapshots, AtHome: wire.Notes(r.AtHome),
@@ -76,6 +78,19 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 		return exit.ErrPartial
 	}
 	return nil
+}
+
+// dated tells of a date that is still to come.
+func dated(r *away.Resumed) error {
+	d := r.Ahead
+	if d == nil {
+		return nil
+	}
+	means := "others may be newer (\"rewind list\")"
+	if d.Of != r.Snapshot.ID {
+		means = "it was passed over, and \"rewind fetch\" brings it here"
+	}
+	return fmt.Errorf("snapshot %s of %s is dated %s, which is still to come: a clock was or is wrong: %s", d.Of.Short(), d.Hostname, d.Time.Local().Format(time.DateTime), means)
 }
 
 // openEmpty opens the directory of a resume, which is made, and is its own worktree without git: what lies above it is
