@@ -1,7 +1,7 @@
 // Who wrote a line: the prompt at the end of the current line, and when the
 // pointer rests on one. Only where somebody has asked for it.
 
-import * as vscode from "vscode";
+import * as vscode from "./editor.ts";
 import { lineText, type LineText } from "./lines.ts";
 import type { Blame as Answer } from "./records.ts";
 import type { Worktree } from "./worktree.ts";

@@ -1,7 +1,7 @@
 // The commands of the palette, of menus and of keys.
 
-import * as vscode from "vscode";
 import { openAll, openDiff, openFile, sinceThen } from "./diffs.ts";
+import * as vscode from "./editor.ts";
 import { say } from "./messages.ts";
 import { counted, iconless, titleOf, turnOf, when } from "./moments.ts";
 import { type FileNode, nameOf, type Node, type Span, spanOf } from "./nodes.ts";

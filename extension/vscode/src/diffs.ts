@@ -1,6 +1,6 @@
 // Differences in the editor's own editors: of one file, or of all that a row has.
 
-import * as vscode from "vscode";
+import * as vscode from "./editor.ts";
 import { say } from "./messages.ts";
 import { counted } from "./moments.ts";
 import { type FileNode, nameOf, type Node, type Span, spanOf } from "./nodes.ts";

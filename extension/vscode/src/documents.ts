@@ -1,6 +1,6 @@
 // Files of snapshots as read-only documents: text, images, whatever they are.
 
-import * as vscode from "vscode";
+import * as vscode from "./editor.ts";
 import { say } from "./messages.ts";
 import { LAST_TURN, NOTHING, placeOf, type Place, SCHEME } from "./place.ts";
 import { RewindError } from "./server.ts";

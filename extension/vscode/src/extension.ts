@@ -1,9 +1,9 @@
 // The extension: joins the parts to the editor.
 
-import * as vscode from "vscode";
 import { Blame } from "./blame.ts";
 import { Commands } from "./commands.ts";
 import { Documents } from "./documents.ts";
+import * as vscode from "./editor.ts";
 import { Gutter } from "./gutter.ts";
 import { say } from "./messages.ts";
 import { findProgram } from "./program.ts";

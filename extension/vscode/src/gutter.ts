@@ -1,8 +1,8 @@
 // The gutter: what has changed in a file since the newest turn began, so that one
 // sees what the agent has just done.
 
-import * as vscode from "vscode";
 import type { Documents } from "./documents.ts";
+import * as vscode from "./editor.ts";
 import { lastTurn } from "./moments.ts";
 import { LAST_TURN } from "./place.ts";
 import type { Worktree } from "./worktree.ts";

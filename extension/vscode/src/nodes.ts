@@ -1,6 +1,6 @@
 // The rows of the timeline, and how each looks.
 
-import * as vscode from "vscode";
+import * as vscode from "./editor.ts";
 import { counted, countsOf, type Entry, linesOf, oneLine, type Session, type Single, type Turn, when } from "./moments.ts";
 import type { Change, SnapshotRecord } from "./records.ts";
 import type { Worktree } from "./worktree.ts";

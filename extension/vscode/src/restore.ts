@@ -1,8 +1,8 @@
 // Putting files back: the plan is shown, deletions first, and what was shown is
 // done, or nothing.
 
-import * as vscode from "vscode";
 import { openChanges } from "./diffs.ts";
+import * as vscode from "./editor.ts";
 import { say } from "./messages.ts";
 import { counted, iconless, oneLine } from "./moments.ts";
 import type { Span } from "./nodes.ts";

@@ -1,6 +1,6 @@
 // The status bar: when the files were recorded last. A click records them now.
 
-import * as vscode from "vscode";
+import * as vscode from "./editor.ts";
 import { counted, titleOf, when } from "./moments.ts";
 import type { Worktree } from "./worktree.ts";
 import type { Worktrees } from "./worktrees.ts";

@@ -1,7 +1,7 @@
 // The timeline: sessions, their prompts, what each changed. Nothing is asked for
 // before it is shown.
 
-import * as vscode from "vscode";
+import * as vscode from "./editor.ts";
 import type { Filter } from "./history.ts";
 import { counted, type Entry, type Single, type Turn } from "./moments.ts";
 import { itemOf, type Node, type Span, spanOf } from "./nodes.ts";

@@ -1,6 +1,6 @@
 // Which files have text in an editor that is not on disk.
 
-import * as vscode from "vscode";
+import * as vscode from "./editor.ts";
 import type { Worktree } from "./worktree.ts";
 
 /** Paths of a worktree that have unsaved text: documents, notebooks, and what editors of other kinds show. */

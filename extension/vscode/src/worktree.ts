@@ -2,7 +2,7 @@
 
 import { existsSync, type FSWatcher, realpathSync, watch } from "node:fs";
 import path from "node:path";
-import * as vscode from "vscode";
+import * as vscode from "./editor.ts";
 import { History } from "./history.ts";
 import { partsOf, prefixOf, relativeTo, SCHEME, shownAt, type View } from "./place.ts";
 import type { NamedPath, Status } from "./records.ts";

@@ -1,6 +1,6 @@
 // The worktrees of the folders that are open.
 
-import * as vscode from "vscode";
+import * as vscode from "./editor.ts";
 import { covers, relativeTo } from "./place.ts";
 import { type Surroundings, Worktree } from "./worktree.ts";
 
@@ -72,7 +72,7 @@ export class Worktrees implements vscode.Disposable {
   private start(folder: vscode.WorkspaceFolder): Worktree {
     const worktree = new Worktree(folder, this.around);
     worktree.onDidChange(() => this.changed.fire(worktree));
-    void worktree.look();
+    setImmediate(() => void worktree.look()); // a process takes longer to begin than all else that the editor's start waits for
     return worktree;
   }
 }
