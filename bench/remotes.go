@@ -163,7 +163,10 @@ func (st *stage) keeper(ctx context.Context, c contender, d *depot, own bool) (*
 	elsewhere := filepath.Join(st.dir, "elsewhere", c.key)
 	k := &keeper{keeps: c.keeps(own), lane: l, url: d.url + "/" + c.key, target: filepath.Join(elsewhere, "tree"), home: filepath.Join(elsewhere, "home")}
 	l.repository, l.counts = filepath.Join(d.dir, c.key), d.asked
-	return k, l.clean(ctx)
+	s := script{ctx: ctx, l: l} // what is ignored is not recorded by all
+	s.git("reset", "-q", "--hard")
+	s.git("clean", "-ffdxq")
+	return k, s.err
 }
 
 // leave gives the lane back to the other workloads, with the environment that it had.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,10 @@ func keepElsewhere(t *testing.T, o Options) {
 	}
 	st, err := newStage(t.Context(), o, place{dir: t.TempDir()}, chosen)
 	if err != nil {
+		t.Fatal(err)
+	}
+	ignored := filepath.Join(st.dir, "corpus", "tree", "out", "ignored") // which rewind does not record
+	if err := firstError(os.MkdirAll(filepath.Dir(ignored), 0o755), os.WriteFile(ignored, []byte("x"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	results, err := st.remotes(t.Context(), workload{name: "remote-own"}, true)
