@@ -113,6 +113,15 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 	return out, err
 }
 
+// Begun returns from where a resume into the worktree has begun that has not ended; "": there is none.
+func (r *Remotes) Begun() (string, error) {
+	l, err := r.read()
+	if err != nil || !l.Begun || len(l.Remotes) == 0 {
+		return "", err
+	}
+	return l.Remotes[0].URL, nil
+}
+
 // stayed returns the paths of a snapshot that stay on the machine that recorded it.
 func (r *Remotes) stayed(ctx context.Context, s *records.Snapshot) (out []records.Note, err error) {
 	full := *s

@@ -104,6 +104,7 @@ func StatusOf(ctx context.Context, c *cli.App, e *engine.Engine) (*Status, error
 	if err != nil {
 		return nil, err
 	}
+	c.Warn(remote.BegunOf(e))
 	return &Status{Status: wire.NewStatus(st), Watcher: w, AutoPush: p}, nil
 }
 

@@ -146,3 +146,12 @@ func (a *app) meant(c *cobra.Command, from string) (away.Remote, error) {
 	url, git, err := away.Resolve(from, a.Absolute)
 	return away.Remote{Name: "origin", URL: url, Git: git}, err
 }
+
+// BegunOf tells of a resume into the worktree that has not ended.
+func BegunOf(e *engine.Engine) error {
+	url, err := e.Remotes().Begun()
+	if err == nil && url != "" {
+		err = fmt.Errorf("a resume of %s has begun here and has not ended: the same command goes on with it", url)
+	}
+	return err
+}
