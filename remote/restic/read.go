@@ -45,36 +45,49 @@ func (r *Repo) getPack(ctx context.Context, pack ID, offset, length int64) ([]by
 }
 
 const (
-	smallMost = 256 << 10 // a pack with so many bytes of blobs is read whole, since more of it is wanted soon
-	smallKept = 16 << 20  // bytes of such packs that are kept
+	smallMost = 256 << 10 // so many bytes of a pack are read at once where more of it is wanted soon
+	smallKept = 16 << 20  // bytes of such parts that are kept
+	loneMost  = 16        // trees that are read alone, each because the one before named it, until more of each pack is read
 )
 
-// readPack is getPack for one that blobs are read from.
-func (r *Repo) readPack(ctx context.Context, pack ID, in uint32, offset, length int64) ([]byte, error) {
-	end := int64(smallMost + 1)
+// A part is what is read of a pack at once: the whole of a small one.
+type part struct {
+	pack ID
+	at   int64
+}
+
+// readPack is getPack for a run.
+func (r *Repo) readPack(ctx context.Context, n run) ([]byte, error) {
+	offset, length, in := int64(n.from), int64(n.end-n.from), n.blobs[0].at.pack
 	r.mu.Lock()
-	if int(in) < len(r.index.ends) { // else the index was read again meanwhile
+	end := int64(0) // not known: the index was read again meanwhile
+	if int(in) < len(r.index.ends) {
 		end = int64(r.index.ends[in])
 	}
-	data := r.small[pack]
-	r.mu.Unlock()
-	if end > smallMost {
-		return r.getPack(ctx, pack, offset, length)
+	if n.lone {
+		r.lone++
 	}
-	if int64(len(data)) < end {
+	p := part{n.pack, offset / smallMost * smallMost}
+	data, deep := r.small[p], n.lone && r.lone > loneMost
+	r.mu.Unlock()
+	size := min(end-p.at, smallMost)
+	if offset+length > p.at+size || end > smallMost && !deep {
+		return r.getPack(ctx, n.pack, offset, length)
+	}
+	if int64(len(data)) < size {
 		var err error
-		if data, err = r.getPack(ctx, pack, 0, end); err != nil {
+		if data, err = r.getPack(ctx, n.pack, p.at, size); err != nil {
 			return nil, err
 		}
 		r.mu.Lock()
 		if r.smallBytes += len(data); r.smallBytes > smallKept {
-			r.small, r.smallBytes = map[ID][]byte{}, len(data)
+			r.small, r.smallBytes = map[part][]byte{}, len(data)
 		}
-		r.small[pack] = data
+		r.small[p] = data
 		r.mu.Unlock()
 	}
-	from := min(offset, int64(len(data)))
-	return data[from:min(offset+length, int64(len(data)))], nil
+	from := min(offset-p.at, int64(len(data)))
+	return data[from:min(from+length, int64(len(data)))], nil
 }
 
 // Blob reads one blob.
@@ -83,7 +96,7 @@ func (r *Repo) Blob(ctx context.Context, k Kind, id ID) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)
 	}
-	sealed, err := r.readPack(ctx, pack, at.pack, int64(at.offset), int64(at.length))
+	sealed, err := r.readPack(ctx, run{pack: pack, from: at.offset, end: at.offset + at.length, blobs: []wanted{{id, at}}, lone: k == Tree})
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +115,7 @@ type run struct {
 	from  uint32
 	end   uint32
 	blobs []wanted
+	lone  bool // it is all that is asked for of the trees of a level
 }
 
 type wanted struct {
@@ -131,7 +145,7 @@ func (r *Repo) eachBlob(ctx context.Context, k Kind, ids []ID, f func(id ID, b B
 	}
 	return Parallel(ctx, requests, len(runs), func(ctx context.Context, i int) error {
 		n := runs[i]
-		data, failed := r.readPack(ctx, n.pack, n.blobs[0].at.pack, int64(n.from), int64(n.end-n.from))
+		data, failed := r.readPack(ctx, n)
 		if failed != nil && !errors.Is(failed, ErrTampered) {
 			return failed
 		}
@@ -187,6 +201,9 @@ func (r *Repo) runs(k Kind, ids []ID) (runs []run, unknown []ID) {
 			}
 			n.blobs, n.end = append(n.blobs, w), max(n.end, end)
 		}
+	}
+	if len(runs) == 1 {
+		runs[0].lone = k == Tree
 	}
 	return runs, unknown
 }

@@ -85,8 +85,9 @@ type Repo struct {
 
 	mu         sync.Mutex
 	index      index
-	small      map[ID][]byte // packs that were read whole
+	small      map[part][]byte // parts of packs that were read whole
 	smallBytes int
+	lone       int // trees that were read alone
 }
 
 // A Cache keeps what was read from a repository and never changes there. It need not keep
@@ -114,7 +115,7 @@ func newRepo(p depot.Place, key *master, cache Cache) (*Repo, error) {
 	if cache == nil {
 		cache = nothing{}
 	}
-	r := &Repo{place: p, key: key, cache: cache, small: map[ID][]byte{}}
+	r := &Repo{place: p, key: key, cache: cache, small: map[part][]byte{}}
 	var err error
 	if r.pack, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10)); err != nil {
 		return nil, err
