@@ -13,6 +13,9 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/away"
 )
 
+// quiet is how long who follows waits for another snapshot.
+const quiet = 80 * time.Millisecond
+
 // following pushes in the background until the test ends, or stop is called.
 func (p *place) following(e *Engine, m away.Remote, f *failing, with away.Follow) (pushes chan error, stop func() error) {
 	p.t.Helper()
@@ -25,7 +28,7 @@ func (p *place) following(e *Engine, m away.Remote, f *failing, with away.Follow
 	ended := make(chan error, 1)
 	with.Remote = m
 	if with.Quiet == 0 {
-		with.Quiet = 80 * time.Millisecond
+		with.Quiet = quiet
 	}
 	with.Open = func(ctx context.Context) (*away.Session, error) { return r.OpenToPush(ctx, m, remotePassword) }
 	with.Told = func(out *away.Pushed, err error) {
@@ -51,7 +54,7 @@ func soon[T any](t *testing.T, c <-chan T, what string) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s: nothing happens", what)
 	}
 	return v
@@ -65,16 +68,20 @@ func TestSnapshotsOfAMomentArePushedTogether(t *testing.T) {
 	m := p.newRemote(e)
 	pushes, stop := p.following(e, m, nil, away.Follow{})
 	p.must(soon(t, pushes, "the first push"))
+	begun := time.Now()
 	for i := range 3 {
 		p.write("f", fmt.Sprint("next", i))
 		p.snap(e, fmt.Sprint("turn", i), nil)
 	}
-	p.must(soon(t, pushes, "a push of three"))
-	if b, err := e.Remotes().Behind(context.Background(), m); err != nil || b.Waiting != 0 {
-		t.Errorf("%+v, %v", b, err)
+	most, n := 1+int(time.Since(begun)/quiet), 0 // where snapshots take long, there is quiet between them
+	for waits := true; waits; n++ {
+		p.must(soon(t, pushes, "a push of three"))
+		b, err := e.Remotes().Behind(context.Background(), m)
+		p.must(err)
+		waits = b.Waiting != 0
 	}
-	if n := len(pushes); n > 1 { // a slow machine may part them once
-		t.Errorf("%d more pushes", n)
+	if n += len(pushes); n > most {
+		t.Errorf("%d pushes, and there was quiet before %d", n, most)
 	}
 	f, runs, err := e.Remotes().Following()
 	if err != nil || !runs || f.Error != "" || f.Done.IsZero() || f.PID != os.Getpid() || e.Remotes().Wants() {
@@ -134,7 +141,7 @@ func TestWhoFollowsEndsWithTheRemoteOrTheStore(t *testing.T) {
 			ended := make(chan error, 1)
 			r := e.Remotes()
 			wanted := true
-			with := away.Follow{Remote: m, Quiet: 80 * time.Millisecond, Wanted: func() bool { return wanted }}
+			with := away.Follow{Remote: m, Quiet: quiet, Wanted: func() bool { return wanted }}
 			if what == "idle" {
 				with.Idle = 200 * time.Millisecond
 			}

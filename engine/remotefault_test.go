@@ -130,7 +130,7 @@ func TestAPartialCloneIsPushedAndComesBackAlsoWhenItIsMadeWhole(t *testing.T) {
 	from.git("config", "uploadpack.allowFilter", "true")
 	p := newPlace(t, true)
 	p.must(os.RemoveAll(p.dir))
-	from.git("clone", "-q", "--sparse", "--filter=blob:none", "file://"+from.dir, p.dir)
+	from.git("clone", "-q", "--sparse", "--filter=blob:none", "file:///"+strings.TrimPrefix(filepath.ToSlash(from.dir), "/"), p.dir)
 	p.git("sparse-checkout", "set", "a")
 	e := p.open()
 	first := p.snap(e, "0", nil)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // newGitRemote makes a bare repository with the branch of the worktree, and adds it.
@@ -266,6 +267,7 @@ func TestWhatAGitRemoteSaysWronglyIsNamedAndNotRecorded(t *testing.T) {
 }
 
 func TestAGitRemoteIsReachedAsGitReachesIt(t *testing.T) {
+	gittest.Programs(t)
 	p := newPlace(t, true)
 	p.write("a", "one\n")
 	e := p.open()
@@ -274,7 +276,7 @@ func TestAGitRemoteIsReachedAsGitReachesIt(t *testing.T) {
 	base := filepath.Dir(m.URL)
 	ssh := filepath.Join(base, "ssh")
 	p.must(os.WriteFile(ssh, []byte("#!/bin/sh\nwhile [ \"$1\" != somewhere ]; do shift; done\nshift\nexec sh -c \"$*\"\n"), 0o755))
-	t.Setenv("GIT_SSH_COMMAND", ssh)
+	t.Setenv("GIT_SSH_COMMAND", filepath.ToSlash(ssh))
 	t.Setenv("GIT_SSH_VARIANT", "simple")
 	p.mustPush(e, p.added(e, away.Remote{Name: "ssh", URL: "somewhere:" + m.URL, Git: true}))
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 	"github.com/seed-82afce7a/rewind/remote/depot"
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
@@ -20,6 +21,10 @@ const remotePassword = "a password"
 
 // errKilled is what a process meets that is killed: everything fails from then on.
 var errKilled = errors.New("killed")
+
+// everyRequest is how far apart the requests are at which a sweep fails: a short run has every
+// sixth.
+func everyRequest() int { return 6 / min(seed.Times(6), 6) }
 
 // A failing place fails at one of its requests, and at all that follow if it kills.
 type failing struct {

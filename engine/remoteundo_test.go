@@ -313,7 +313,7 @@ func TestAResumeThatWasInterruptedBringsTheUndoOnce(t *testing.T) {
 	m := p.newRemote(e)
 	p.mustPush(e, m)
 	want := p.walk(e, p.dir)
-	for at := 1; ; at++ {
+	for at := 1; ; at += everyRequest() {
 		there := newPlace(t, false)
 		err := there.resume(m.URL, &failing{left: at, kills: true})
 		if err != nil {

@@ -65,7 +65,6 @@ func TestUninstallTakesNothingWhereItCouldNotEnd(t *testing.T) {
 }
 
 func TestSnapshotsOfAnotherProgramStayInTheRef(t *testing.T) {
-	gittest.Real(t, "a file that is open keeps its name after it was removed, and so its directory")
 	p := newPlace(t, true)
 	p.write("f", "text")
 	theirs := p.git("commit-tree", p.gitReading("", "mktree"), "-m", "pi rewind snapshot")

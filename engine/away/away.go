@@ -235,7 +235,7 @@ func (r *Remotes) Remove(ctx context.Context, name string) error {
 			return err
 		}
 		defer lock.Unlock()
-		return os.RemoveAll(dir)
+		return errors.Join(durable.LetGo(lock), os.RemoveAll(dir))
 	})
 }
 

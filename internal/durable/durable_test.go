@@ -130,6 +130,23 @@ func TestARemovedLockFileIsNotTrusted(t *testing.T) {
 
 // What a wait leaves behind that was given up has to end with the lock: a directory
 // is removed by then, as at the end of a test, and a new lock file would stay in it.
+// Windows renames and removes no directory in which a file is open.
+func TestADirectoryIsRenamedAndRemovedWithItsLocks(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	must(t, os.Mkdir(dir, 0o700))
+	held, err := TryLock(filepath.Join(dir, "lock"), Exclusive)
+	must(t, err)
+	must(t, LetGo(held))
+	must(t, Rename(dir, dir+"2"))
+	if runtime.GOOS != "windows" {
+		if _, err := TryLock(filepath.Join(dir+"2", "lock"), Shared); !errors.Is(err, ErrLocked) {
+			t.Errorf("others are let in meanwhile: %v", err)
+		}
+	}
+	must(t, os.RemoveAll(dir+"2"))
+	must(t, held.Unlock())
+}
+
 func TestAWaitThatIsGivenUpMakesNoLockFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	held, err := Lock(t.Context(), path, Exclusive)

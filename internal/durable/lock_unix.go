@@ -37,6 +37,9 @@ func lock(f *os.File, mode Mode, wait bool) error {
 // it is mapped into memory: the mapping keeps the description, and so the lock.
 func Unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
+// LetGo does nothing: a directory can be renamed and removed while locks in it are held.
+func LetGo(...*Held) error { return nil }
+
 // SyncDir makes the names in dir durable: files created, renamed and removed.
 func SyncDir(dir string) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0) // a pipe in its place is an error, and no wait

@@ -49,6 +49,16 @@ func Patiently(do func() error) error {
 // Unlock does nothing: here closing a file always takes its locks off.
 func Unlock(f *os.File) error { return nil }
 
+// LetGo gives locks back before the directory in which they lie is renamed or removed: this
+// system refuses that while a file in it is open. So it does for whoever takes them next.
+func LetGo(held ...*Held) error {
+	var errs []error
+	for _, h := range held {
+		errs = append(errs, h.Unlock())
+	}
+	return errors.Join(errs...)
+}
+
 // SyncDir does nothing: a directory cannot be flushed on this system, whose
 // file systems journal names by themselves.
 func SyncDir(dir string) error { return nil }

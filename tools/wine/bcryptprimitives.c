@@ -5,7 +5,10 @@
    of an open file what it is, or lists a directory, asks for the volume too. Wine has a
    service of its own look for that, by a dozen messages between four processes, and has
    no number for the drive of this machine in the end. Here a program asks once: tests lie
-   on one volume. */
+   on one volume.
+
+   And a directory is not renamed while anything below it is open: Windows refuses that,
+   and that Wine does it. */
 
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -56,24 +59,85 @@ static NTSTATUS NTAPI remember(HANDLE h, IO_STATUS_BLOCK *io, void *to, ULONG n,
     return status;
 }
 
-BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, void *reserved)
+static query set;
+
+#define DENIED ((NTSTATUS)0xc0000022)
+#define LONGEST 32768
+
+/* Whether something below a directory is open. Room for its path, with n characters now. */
+static BOOL in_use(WCHAR *path, size_t n)
+{
+    const DWORD share = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, flags = FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT;
+    /* Not FindFirstFile, which is refused while who renames has it open. */
+    HANDLE dir = CreateFileW(path, FILE_LIST_DIRECTORY, share, NULL, OPEN_EXISTING, flags, NULL), h;
+    BYTE *list = HeapAlloc(GetProcessHeap(), 0, 65536);
+    FILE_ID_BOTH_DIR_INFO *f;
+    BOOL used = FALSE;
+
+    while (dir != INVALID_HANDLE_VALUE && list && !used && GetFileInformationByHandleEx(dir, FileIdBothDirectoryInfo, list, 65536))
+        for (f = (void *)list; f; f = f->NextEntryOffset ? (void *)((BYTE *)f + f->NextEntryOffset) : NULL) {
+            size_t len = f->FileNameLength / sizeof *path;
+            if (f->FileName[0] == '.' && (len == 1 || len == 2 && f->FileName[1] == '.') || n + len + 2 > LONGEST)
+                continue;
+            path[n] = '\\';
+            CopyMemory(path + n + 1, f->FileName, f->FileNameLength);
+            path[n + 1 + len] = 0;
+            h = CreateFileW(path, GENERIC_READ, 0, NULL, OPEN_EXISTING, flags, NULL);
+            if (h == INVALID_HANDLE_VALUE)
+                used |= GetLastError() == ERROR_SHARING_VIOLATION;
+            else
+                CloseHandle(h);
+            if (f->FileAttributes & FILE_ATTRIBUTE_DIRECTORY)
+                used |= in_use(path, n + 1 + len);
+        }
+    path[n] = 0;
+    HeapFree(GetProcessHeap(), 0, list);
+    CloseHandle(dir);
+    return used;
+}
+
+static NTSTATUS NTAPI rename_unused(HANDLE h, IO_STATUS_BLOCK *io, void *what, ULONG n, int class)
+{
+    BY_HANDLE_FILE_INFORMATION is;
+    WCHAR *path;
+    DWORD len;
+    BOOL used = FALSE;
+
+    if ((class == 10 || class == 65) && GetFileInformationByHandle(h, &is)
+        && (is.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) && (path = HeapAlloc(GetProcessHeap(), 0, LONGEST * sizeof *path))) {
+        len = GetFinalPathNameByHandleW(h, path, LONGEST, 0);
+        used = len > 0 && len < LONGEST && in_use(path, len);
+        HeapFree(GetProcessHeap(), 0, path);
+    }
+    return used ? io->Status = DENIED : set(h, io, what, n, class);
+}
+
+/* Has a call of the system go to another function, for which was does the call itself. */
+static void instead(const char *name, query to, query *was)
 {
     static const BYTE call[] = {0x4c, 0x8b, 0xd1, 0xb8}; /* mov r10, rcx; mov eax, NUMBER */
     static const BYTE jump[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0}; /* mov rax, TO; jmp rax */
-    BYTE *at = (BYTE *)GetProcAddress(GetModuleHandleA("ntdll.dll"), "NtQueryVolumeInformationFile"), *kept;
-    void *to = remember;
+    BYTE *at = (BYTE *)GetProcAddress(GetModuleHandleA("ntdll.dll"), name), *kept;
     DWORD old;
 
-    if (reason != DLL_PROCESS_ATTACH || !at || memcmp(at, call, sizeof call))
-        return TRUE;
+    if (!at || memcmp(at, call, sizeof call))
+        return;
     /* A call of the system has no address that depends on where it lies. */
     kept = VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_EXECUTE_READWRITE);
     if (!kept || !VirtualProtect(at, 32, PAGE_EXECUTE_READWRITE, &old))
-        return TRUE;
+        return;
     CopyMemory(kept, at, 32);
-    ask = (query)kept;
+    *was = (query)kept;
     CopyMemory(at, jump, sizeof jump);
     CopyMemory(at + 2, &to, sizeof to);
     VirtualProtect(at, 32, old, &old);
+}
+
+BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, void *reserved)
+{
+    if (reason == DLL_PROCESS_ATTACH) {
+        instead("NtQueryVolumeInformationFile", remember, &ask);
+        instead("NtSetInformationFile", rename_unused, &set);
+    }
     return TRUE;
 }

@@ -27,6 +27,8 @@ type Leaving struct {
 	Stays     []string // what is left, and why: a sentence each
 
 	Take func(context.Context) error // takes it away
+
+	held []*durable.Held
 }
 
 // Nothing reports whether there is nothing to take away.
@@ -127,6 +129,7 @@ func (l *Leaving) Lock(names ...string) (unlock func(), err error) {
 		for _, held := range all {
 			_ = held.Unlock()
 		}
+		l.held = slices.DeleteFunc(l.held, func(h *durable.Held) bool { return slices.Contains(all, h) })
 	}
 	for _, folder := range l.Folders {
 		for _, name := range names {
@@ -138,23 +141,27 @@ func (l *Leaving) Lock(names ...string) (unlock func(), err error) {
 				unlock()
 				return nil, err
 			}
-			all = append(all, held)
+			all, l.held = append(all, held), append(l.held, held)
 		}
 	}
 	return unlock, nil
 }
 
-// RemoveFolders removes the folders. The store's first gets a name under which no store is
-// looked for: so it is wholly there or not at all, whatever happens meanwhile.
+// RemoveFolders removes the folders, with what [Leaving.Lock] locked in them. The store's
+// first gets a name under which no store is looked for: so it is wholly there or not at all,
+// whatever happens meanwhile.
 func (l *Leaving) RemoveFolders(store string) error {
-	aside := store + removedSuffix
+	aside, stamp := store+removedSuffix, stampOf(store)
+	if err := durable.LetGo(l.held...); err != nil {
+		return err
+	}
 	if slices.Contains(l.Folders, aside) {
 		if err := os.RemoveAll(aside); err != nil {
 			return err
 		}
 	}
 	if slices.Contains(l.Folders, store) {
-		if err := durable.Rename(store, aside); err != nil {
+		if err := setAside(store, aside, stamp); err != nil {
 			return err
 		}
 	}

@@ -183,6 +183,7 @@ func (st *Store) Remove(force bool) error {
 	if err := st.on.own(filesOf(st.Folder)...); err != nil {
 		return err
 	}
+	var all []*durable.Held
 	for _, name := range []string{LockFile, StoreFile + ".lock"} {
 		held, err := durable.TryLock(filepath.Join(st.Folder, name), durable.Exclusive)
 		if errors.Is(err, durable.ErrLocked) {
@@ -192,12 +193,35 @@ func (st *Store) Remove(force bool) error {
 			return err
 		}
 		defer held.Unlock()
+		all = append(all, held)
 	}
-	aside := st.Folder + removedSuffix
-	if err := durable.Rename(st.Folder, aside); err != nil {
+	aside, stamp := st.Folder+removedSuffix, stampOf(st.Folder)
+	if err := errors.Join(durable.LetGo(all...), setAside(st.Folder, aside, stamp)); err != nil {
 		return err
 	}
 	return os.RemoveAll(aside)
+}
+
+// stampOf tells a store from what it is once something was recorded in it.
+func stampOf(folder string) string {
+	st, err := os.Lstat(filepath.Join(folder, StoreFile))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(st.Size(), st.ModTime().UnixNano())
+}
+
+// setAside renames the folder of a store. Where locks in it had to be given back for that,
+// nobody can have it open while it is renamed; and one in which something was recorded
+// since the stamp was taken goes back.
+func setAside(folder, aside, stamp string) error {
+	if err := durable.Rename(folder, aside); err != nil {
+		return err
+	}
+	if stampOf(aside) == stamp {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("%w: something was recorded in %s meanwhile", ErrInUse, folder), durable.Rename(aside, folder))
 }
 
 // sweep removes what a removal left that was interrupted.

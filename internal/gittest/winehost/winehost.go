@@ -71,6 +71,7 @@ func Ask(cmd *exec.Cmd) (exit int, err error) {
 			c.Env = append(c.Env, name+"="+at.here(value))
 		}
 	}
+	c.Env = append(c.Env, at.borrowed(cmd.Args)...)
 	if err := json.NewEncoder(conn).Encode(c); err != nil {
 		return 0, err
 	}
@@ -81,6 +82,20 @@ func Ask(cmd *exec.Cmd) (exit int, err error) {
 		_ = conn.(*net.TCPConn).CloseWrite()
 	}()
 	return answer(conn, cmd.Stdout, cmd.Stderr)
+}
+
+// borrowed is a variable that says to git where the directory lies whose objects the repository
+// borrows: in its file of them git would not understand a path of Windows.
+func (at *address) borrowed(args []string) []string {
+	for _, a := range args {
+		if dir, ok := strings.CutPrefix(a, "--git-dir="); ok {
+			text, _ := os.ReadFile(filepath.Join(dir, "objects", "info", "alternates"))
+			if path := strings.TrimSpace(string(text)); aPath.MatchString(path) {
+				return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + at.here(path)}
+			}
+		}
+	}
+	return nil
 }
 
 // answer takes in what the program writes, until it exits.
@@ -105,7 +120,7 @@ func answer(from io.Reader, out, complaint io.Writer) (exit int, err error) {
 	}
 }
 
-var aPath = regexp.MustCompile(`^((?:--?[A-Za-z-]+=)?)(?:\\\\\?\\)?([A-Za-z]):([\\/].*)?$`)
+var aPath = regexp.MustCompile(`^((?:--?[A-Za-z-]+=|file:///)?)(?:\\\\\?\\)?([A-Za-z]):([\\/].*)?$`)
 
 // here is a path of Windows as this machine has it, with or without an option before it.
 func (at *address) here(arg string) string {
