@@ -8,7 +8,7 @@ import type { Worktree } from "./worktree.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 /** How long the cursor has to rest. */
-const QUIET_MS = 60;
+const QUIET_MS = 30;
 /** How many files are remembered. */
 const KEPT = 16;
 

@@ -33,19 +33,19 @@ export class Commands {
       "rewind.filter": () => this.filter(),
       "rewind.clearFilter": () => this.timeline.show(undefined),
       "rewind.onlyThisFile": (t) => this.onlyThis(t),
-      "rewind.openDiff": (t) => isFile(t) && openDiff(t),
-      "rewind.openFile": (t) => isFile(t) && openFile(t),
-      "rewind.openWorktreeFile": (t) => isFile(t) && vscode.commands.executeCommand("vscode.open", t.worktree.fileUri(t.change.path)),
-      "rewind.openChanges": (t) => this.changes(t, false),
+      "rewind.openDiff": (t) => openDiff(fileRow(t)),
+      "rewind.openFile": (t) => openFile(fileRow(t)),
+      "rewind.openWorktreeFile": (t) => openWorktreeFile(fileRow(t)),
+      "rewind.openChanges": (t) => this.changes(row(t), false),
       "rewind.openTurn": (root, id) => this.turnOfLine(String(root), String(id)),
-      "rewind.openChangesNow": (t) => this.changes(t, true),
-      "rewind.restoreBefore": (t) => this.restore(t, "from"),
-      "rewind.restoreAfter": (t) => this.restore(t, "to"),
+      "rewind.openChangesNow": (t) => this.changes(row(t), true),
+      "rewind.restoreBefore": (t) => this.restore(row(t), "from"),
+      "rewind.restoreAfter": (t) => this.restore(row(t), "to"),
       "rewind.restoreFrom": (t) => this.restoreFrom(t),
-      "rewind.revert": (t) => this.revert(t),
+      "rewind.revert": (t) => this.revert(row(t)),
       "rewind.undo": (t) => this.step(t, "undo"),
       "rewind.redo": (t) => this.step(t, "redo"),
-      "rewind.copyId": (t) => this.copyId(t),
+      "rewind.copyId": (t) => this.copyId(row(t)),
     };
     return vscode.Disposable.from(...Object.entries(all).map(([name, run]) => vscode.commands.registerCommand(name, (...args: unknown[]) => told(() => run(...(args as [Target]))))));
   }
@@ -96,10 +96,9 @@ export class Commands {
     await vscode.commands.executeCommand("rewind.timeline.focus");
   }
 
-  private async changes(target: Target, now: boolean): Promise<void> {
-    const node = isNode(target) ? target : undefined;
-    const span = node && (now ? sinceThen(node) : spanOf(node));
-    if (node && span) await openAll(node.worktree, span, now ? `${nameOf(node)}: then ↔ now` : nameOf(node));
+  private async changes(node: Node, now: boolean): Promise<void> {
+    const span = now ? sinceThen(node) : spanOf(node);
+    if (span) await openAll(node.worktree, span, now ? `${nameOf(node)}: then ↔ now` : nameOf(node));
   }
 
   /** What the turn changed that brought a line; of no turn, what the snapshot did. */
@@ -116,11 +115,9 @@ export class Commands {
     await this.changes(node, false);
   }
 
-  private async restore(target: Target, which: "from" | "to"): Promise<void> {
-    const node = isNode(target) ? target : undefined;
-    const span = node && spanOf(node);
-    const id = span?.[which];
-    if (!node || !span || !id) throw new Error("There is no state to restore: nothing was recorded before it");
+  private async restore(node: Node, which: "from" | "to"): Promise<void> {
+    const id = spanOf(node)?.[which];
+    if (!id) throw new Error("There is no state to restore: nothing was recorded before it");
     const parent = node.kind === "file" ? node.parent : node;
     const where = which === "from" ? "before" : "after";
     const title = `Restore ${node.kind === "file" ? some([node.change.path]) : "files"} to ${parent.kind === "now" ? "the last point" : parent.kind === "single" && which === "to" ? nameOf(parent) : `${where} ${nameOf(parent)}`}`;
@@ -141,10 +138,9 @@ export class Commands {
     await carry(this.worktrees, { worktree, title: `Restore ${path || worktree.name} to ${titleOf(choice.record)}`, plan: "plan", act: "restore", params: { id: choice.record.id }, ...(path ? { paths: [literal(path)] } : {}) });
   }
 
-  private async revert(target: Target): Promise<void> {
-    const node = isNode(target) ? target : undefined;
-    const span = node && spanOf(node);
-    if (!node || !span?.from || !span.to) throw new Error("Its beginning or its end is not recorded, so that it cannot be taken back alone");
+  private async revert(node: Node): Promise<void> {
+    const span = spanOf(node);
+    if (!span?.from || !span.to) throw new Error("Its beginning or its end is not recorded, so that it cannot be taken back alone");
     const parent = node.kind === "file" ? node.parent : node;
     const ids = [span.from === span.to ? span.to : `${span.from}..${span.to}`];
     const paths = node.kind === "file" ? pathsOf(node) : undefined;
@@ -158,8 +154,8 @@ export class Commands {
     await carry(this.worktrees, { worktree, title, plan: act === "undo" ? "planUndo" : "planRedo", act, params: {} });
   }
 
-  private async copyId(target: Target): Promise<void> {
-    const span = isNode(target) ? spanOf(target) : undefined;
+  private async copyId(node: Node): Promise<void> {
+    const span = spanOf(node);
     const id = span?.to ?? span?.from;
     if (id) await vscode.env.clipboard.writeText(id);
   }
@@ -194,6 +190,22 @@ function isNode(target: unknown): target is Node {
 
 function isFile(target: unknown): target is FileNode {
   return isNode(target) && target.kind === "file";
+}
+
+/** The row of a menu. The editor forgets its rows when they are to be shown anew, and then does not say which was meant. */
+function row(target: Target): Node {
+  if (!isNode(target)) throw new Error("The rows were just being shown anew: choose once more");
+  return target;
+}
+
+function fileRow(target: Target): FileNode {
+  const node = row(target);
+  if (!isFile(node)) throw new Error("This is for the row of a file");
+  return node;
+}
+
+function openWorktreeFile(node: FileNode): Thenable<unknown> {
+  return vscode.commands.executeCommand("vscode.open", node.worktree.fileUri(node.change.path));
 }
 
 /** Runs a command; what goes wrong is one message. */
