@@ -33,7 +33,7 @@ func (e *Engine) Remotes() *away.Remotes {
 			}
 			return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 		},
-		AtHome: !e.conf.RemoteSecrets, Progress: e.progress, Bridge: e.mirror.Bridge, Limits: e.limits,
+		Identity: e.identity, AtHome: !e.conf.RemoteSecrets, Progress: e.progress, Bridge: e.mirror.Bridge, Limits: e.limits,
 		Begin: func(ctx context.Context, alg oid.Algorithm) (bool, error) {
 			if s, err := e.opened(ctx); err != nil || s != nil {
 				if err != nil {

@@ -309,3 +309,78 @@ func TestAGitRemoteIsReachedAsGitReachesIt(t *testing.T) {
 		t.Error("a repository that is not there is there")
 	}
 }
+
+// It has no git, and the store all that git has elsewhere.
+func TestADirectoryThatAGitRemoteMadeIsPushedThereAgain(t *testing.T) {
+	p := newPlace(t, true)
+	p.eachKind(true)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newGitRemote(e)
+	p.mustPush(e, m)
+	q := newPlace(t, false)
+	dir := filepath.Join(q.dir, "work")
+	q.resumedGit(dir, m.URL, "")
+	n, err := Open(t.Context(), dir, &Options{Getenv: q.getenv, NoGit: true})
+	p.must(err)
+	defer n.Close()
+	om, err := n.Remotes().Find("")
+	p.must(err)
+	q.must(errors.Join(os.MkdirAll(filepath.Join(dir, "new/er"), 0o755), os.WriteFile(filepath.Join(dir, "new/er/tool"), []byte("#!/bin/sh\n"), 0o755), os.Symlink("er", filepath.Join(dir, "new/link")),
+		os.WriteFile(filepath.Join(dir, ".env"), []byte("SECRET=2\n"), 0o600), os.Mkdir(filepath.Join(dir, "hollow"), 0o700)))
+	q.snap(n, "2", nil)
+	if out := q.mustPush(n, om); out.Snapshots != 1 || len(out.Left) > 0 {
+		t.Errorf("%+v", out)
+	}
+	if out := q.mustPush(n, om); out.Snapshots != 0 || out.There != 2 {
+		t.Errorf("again: %+v", out)
+	}
+	p.git("--git-dir="+m.URL, "fsck", "--strict", "--connectivity-only")
+	if objects := p.git("--git-dir="+m.URL, "cat-file", "--batch-all-objects", "--batch"); strings.Contains(objects, "SECRET") {
+		t.Error("what git does not keep went to a git remote")
+	}
+	f, err := p.fetched(e, m)
+	p.must(err)
+	if len(f.Snapshots) != 1 || f.Bridge != nil {
+		t.Fatalf("%+v", f)
+	}
+	p.do(e, Op{To: f.Snapshots[0].ID})
+	want, got := atHome(q.shown(dir)), atHome(p.shown(p.dir))
+	for name := range want {
+		if want[name] != got[name] {
+			t.Errorf("%q is %.80s, want %.80s", name, got[name], want[name])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d paths came of %d", len(got), len(want))
+	}
+}
+
+// A sparse checkout has a file that was never on disk, and that a remote of restic does not get.
+func TestWhatNobodyHasIsNamedByAPushToAGitRemote(t *testing.T) {
+	p := newPlace(t, true)
+	p.eachKind(true)
+	from := filepath.Join(p.t.TempDir(), "from")
+	p.git("commit", "-qm", "all")
+	p.git("clone", "-q", "--bare", ".", from)
+	p.git("--git-dir="+from, "config", "uploadpack.allowFilter", "true")
+	p.dir = t.TempDir()
+	p.git("clone", "-q", "--filter=blob:none", "--sparse", "file://"+from, ".")
+	blob := strings.TrimSpace(p.git("rev-parse", "HEAD:sparse/f"))
+	e := p.open()
+	first := p.snap(e, "1", nil).ID
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	q := newPlace(t, true)
+	dir := filepath.Join(q.dir, "work")
+	_, err := resumed(q, dir, m.URL, "")
+	p.must(err)
+	n, err := Open(t.Context(), dir, &Options{Getenv: q.getenv, NoGit: true})
+	p.must(err)
+	defer n.Close()
+	second := q.snap(n, "2", nil).ID
+	out := q.mustPush(n, q.newGitRemote(n))
+	if out.Snapshots != 1 || len(out.Left) != 1 || string(out.Left[0].Path) != first.String() || !strings.Contains(out.Left[0].Reason, blob+" is missing") {
+		t.Errorf("%v and %v: %+v", first, second, out)
+	}
+}

@@ -70,7 +70,8 @@ type Remotes struct {
 	Stamp    func() string // another one after each change of the store; "": it is gone
 	Progress func(step string) func(done, total int)
 
-	AtHome bool // what git does not keep stays here, whatever the remote is
+	Identity func() string // who commits are by
+	AtHome   bool          // what git does not keep stays here, whatever the remote is
 
 	Limits  func(*retention.Options) *retention.Options                            // completes limits by what the settings say
 	Bridge  func(context.Context) error                                            // brings into git what was fetched

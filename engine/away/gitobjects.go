@@ -3,11 +3,14 @@ package away
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -26,6 +29,7 @@ type gitPush struct {
 	overlays map[oid.ID]oid.ID // the tree that shows an overlay
 	commits  []oid.ID          // of snapshots
 	snaps    map[string]oid.ID
+	met      map[oid.ID]bool // trees, see all
 	bytes    int64
 }
 
@@ -56,10 +60,14 @@ func (p *gitPush) tree(entries map[string]tree.Entry) oid.ID {
 
 // snapshot makes the directory that shows a snapshot, without what stays here.
 func (p *gitPush) snapshot(e errand) error {
-	if !p.r.Objects.Git.Keeps(p.ctx, e.s.ID) {
+	git := p.r.Objects.Git
+	if git != nil && !git.Keeps(p.ctx, e.s.ID) {
 		return errNotInGit
 	}
 	n, err := p.cut.without(p.ctx, e.s)
+	if err == nil && git == nil {
+		err = p.all(n)
+	}
 	if err != nil {
 		return err
 	}
@@ -88,6 +96,63 @@ func (p *gitPush) snapshot(e errand) error {
 	p.commits = append(p.commits, n.ID)
 	p.snaps[n.ID.String()] = p.tree(files)
 	return nil
+}
+
+// all notes the commit of a snapshot and what git's tree of it names, where there is no repository that has them: in a
+// directory that a resume has made.
+func (p *gitPush) all(n *records.Snapshot) error {
+	commit, err := p.cut.payload(p.ctx, oid.Commit, n.ID)
+	if err != nil {
+		return err
+	}
+	p.put(oid.Commit, commit)
+	var contents []oid.ID
+	for todo := []oid.ID{n.Tree}; len(todo) > 0; {
+		id := todo[len(todo)-1]
+		if todo = todo[:len(todo)-1]; p.met[id] || p.g.remote.Objects().Has(id) {
+			continue
+		}
+		p.met[id] = true
+		payload, err := p.cut.load(id)
+		if err != nil {
+			return objects.TreeError(err)
+		}
+		entries, err := tree.Decode(payload, p.g.alg)
+		if err != nil {
+			return objects.TreeError(err)
+		}
+		p.put(oid.Tree, payload)
+		for _, e := range entries {
+			switch e.Mode.Type() {
+			case tree.Dir:
+				todo = append(todo, e.ID)
+			case tree.File, tree.Symlink:
+				contents = append(contents, e.ID)
+			}
+		}
+	}
+	if err := p.held(contents); err != nil {
+		clear(p.met) // another snapshot may have the same trees
+		return err
+	}
+	p.contents = append(p.contents, contents...)
+	return nil
+}
+
+// held is an error of a content that nobody has any more, or ever had, as what a sparse checkout left out.
+func (p *gitPush) held(contents []oid.ID) error {
+	store, err := p.r.Store(p.ctx)
+	if err != nil {
+		return err
+	}
+	return objects.StoreError(store.View(p.ctx, func(v *cas.View) error {
+		for _, id := range contents {
+			if !v.Has(id) && !p.g.remote.Objects().Has(id) {
+				return fmt.Errorf("%w: content %v is missing", records.ErrDamaged, id)
+			}
+		}
+		return nil
+	}))
 }
 
 // overlay makes the tree that shows an overlay: its bytes as a content, the contents that it names, and the overlays below.
@@ -149,7 +214,7 @@ func (p *gitPush) tip(base oid.ID) (oid.ID, error) {
 		if !base.IsZero() {
 			parents = append([]oid.ID{base}, list...)
 		}
-		c := gitbridge.RawCommit{Commit: gitbridge.Commit{Tree: all, Time: p.r.Owner.Now().Truncate(time.Second), Identity: p.r.Objects.Git.Identity()}, Parents: parents, Message: "pi rewind history\n"}
+		c := gitbridge.RawCommit{Commit: gitbridge.Commit{Tree: all, Time: p.r.Owner.Now().Truncate(time.Second), Identity: p.r.Identity()}, Parents: parents, Message: "pi rewind history\n"}
 		base = p.put(oid.Commit, c.Encode(p.g.alg))
 	}
 	return base, nil

@@ -110,7 +110,7 @@ type gitBase struct {
 func (r *Remotes) sendGit(ctx context.Context, s *Session, k *known, at gitBase, w work) error {
 	g := s.git
 	bridged := r.Bridge(ctx)
-	p := &gitPush{ctx: ctx, r: r, g: g, cut: newCutter(ctx, r.Objects), overlays: map[oid.ID]oid.ID{}, snaps: map[string]oid.ID{}}
+	p := &gitPush{ctx: ctx, r: r, g: g, cut: newCutter(ctx, r.Objects), overlays: map[oid.ID]oid.ID{}, snaps: map[string]oid.ID{}, met: map[oid.ID]bool{}}
 	p.cut.put = p.put
 	var sent []errand
 	for _, e := range w.send {
