@@ -241,6 +241,8 @@ var sayings = []struct {
 	{[]string{"Could not resolve host", "Connection refused", "Connection timed out", "Network is unreachable", "No route to host", "unable to connect"}, "the host cannot be reached"},
 	{[]string{"Permission denied", "could not read Username", "could not read Password", "Authentication failed", "Invalid username", "error: 401", "error: 403", "Host key verification failed"},
 		"the host does not let this user in: git has to reach it without a question, by a credential helper or the ssh agent"},
+	{[]string{"certificate"}, "the host's certificate is not trusted: http.sslCAInfo of git's configuration names one that is"},
+	{[]string{"No space left on device", "Disk quota exceeded"}, "a disk is full, here or there: make room, and try again"},
 	{[]string{"does not appear to be a git repository", "Repository not found", "repository not found", "does not exist", "' not found"}, "there is no git repository"},
 	{[]string{"remote rejected", "hook declined", "hidden ref", "rejected"}, "the host refuses what is pushed"},
 	{[]string{"mismatched algorithms", "object-format", "object format"}, "the repository there makes its ids in another way than this one"},
