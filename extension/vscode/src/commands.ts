@@ -170,7 +170,7 @@ export class Commands {
 
   private fileOf(target: Target): { worktree: Worktree; path: string } | undefined {
     if (isFile(target)) return { worktree: target.worktree, path: target.change.path };
-    const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
+    const uri = target instanceof vscode.Uri ? target : openUri();
     const worktree = this.worktrees.of(uri);
     const path = uri && worktree?.pathOf(uri);
     return worktree && path !== undefined ? { worktree, path } : undefined;
@@ -186,6 +186,12 @@ function pathsOf(node: FileNode): string[] {
 
 function isNode(target: unknown): target is Node {
   return typeof target === "object" && target !== null && "kind" in target && "worktree" in target;
+}
+
+/** What the active tab shows. It is there before its text is, and a picture has none. */
+function openUri(): vscode.Uri | undefined {
+  const shown = vscode.window.tabGroups.activeTabGroup.activeTab?.input as { uri?: unknown } | undefined;
+  return shown?.uri instanceof vscode.Uri ? shown.uri : vscode.window.activeTextEditor?.document.uri;
 }
 
 function isFile(target: unknown): target is FileNode {

@@ -110,6 +110,12 @@ flow("only this file, and the words of a prompt, are what the timeline can show"
   await win.row("Add a discount to the cart2 files").waitFor();
   await win.command("Rewind: Show All Snapshots");
   await win.row("Remove the old module").waitFor();
+  await win.openFile("logo.png");
+  await win.command("Rewind: Only This File");
+  await win.row("Add a discount to the cart2 files").waitFor({ state: "detached" });
+  await win.row("Remove the old module").waitFor();
+  await win.command("Rewind: Show All Snapshots");
+  await win.row("Add a discount to the cart2 files").waitFor();
   await win.command("Rewind: Filter the Timeline…");
   await win.answer("Filter the timeline", "old module");
   await until(async () => (await win.rows()).length === 2);
