@@ -95,6 +95,7 @@ func (p *place) added(e *Engine, m away.Remote) away.Remote {
 	r := e.Remotes()
 	s, err := r.Open(context.Background(), m, remotePassword)
 	p.must(err)
+	p.t.Cleanup(func() { _ = s.Close() })
 	p.must(r.Add(context.Background(), m, s))
 	m, err = r.Find(m.Name)
 	p.must(err)
@@ -112,6 +113,7 @@ func (p *place) push(e *Engine, m away.Remote, f *failing) (*away.Pushed, error)
 	if err != nil {
 		return nil, err
 	}
+	p.t.Cleanup(func() { _ = s.Close() })
 	return r.Push(context.Background(), s)
 }
 
@@ -133,6 +135,7 @@ func (p *place) distant(e *Engine, m away.Remote) map[string]bool {
 	p.t.Helper()
 	s, err := e.Remotes().Open(context.Background(), m, remotePassword)
 	p.must(err)
+	p.t.Cleanup(func() { _ = s.Close() })
 	_, err = s.Verify(context.Background(), nil)
 	p.must(err)
 	list, err := s.Snapshots(context.Background(), func(err error) { p.t.Error(err) })
@@ -208,7 +211,7 @@ func (p *place) shown(dir string) map[string]string {
 			data, err = os.ReadFile(path)
 			text = string(data)
 		}
-		out[rel] = fmt.Sprintf("%v %q", info.Mode(), text)
+		out[filepath.ToSlash(rel)] = fmt.Sprintf("%v %q", info.Mode(), text)
 		return err
 	}))
 	return out

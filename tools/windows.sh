@@ -3,7 +3,8 @@
 # here under Wine, on Windows itself as they are. Then cmd/internal/command's test of the
 # main job makes sure that git of this system sees what the program for Windows wrote.
 # Without a name these run: all that were seen to pass under Wine, but for
-#   engine, cas  only parts of them were seen to pass; both take more than half an hour
+#   engine       three quarters of its tests were seen to pass, in parts; more than an hour and a half
+#   cas          less than half was seen to pass; more than half an hour
 #   remote/depot only a test of it was seen to pass
 #   fuzz, bench, extension, internal/tidy  not tried, or about nothing that Windows does otherwise
 # What a single test lacks it says itself, after SKIPPED.
