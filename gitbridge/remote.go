@@ -1,7 +1,6 @@
 package gitbridge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +25,10 @@ const RemotePrefix = "refs/pi-rewind/remote/"
 // git program speaks with the host: as the user's own configuration says, with their credential helpers and their ssh.
 // Nothing of a worktree's repository counts or is touched: settings, hooks, refs.
 type Remote struct {
-	URL string
-	dir string
-	db  *gitodb.DB
+	URL      string
+	Progress func(step string) func(done, total int) // is told of objects that go or come; nil, or what it returns: nobody is
+	dir      string
+	db       *gitodb.DB
 }
 
 // OpenRemote opens the bare repository in dir, which is made if it is not there and may be deleted at any time. Borrow
@@ -69,7 +69,20 @@ func (r *Remote) Objects() *gitodb.DB { return r.db }
 
 // run runs the git program in the bare repository.
 func (r *Remote) run(ctx context.Context, args ...string) (string, error) {
-	return networked(ctx, r.dir, append([]string{"--git-dir=" + r.dir}, args...)...)
+	return networked(ctx, r.dir, nil, append([]string{"--git-dir=" + r.dir}, args...)...)
+}
+
+// moves is run for a command that brings objects somewhere, and takes long where they are many.
+func (r *Remote) moves(ctx context.Context, step string, args ...string) (string, error) {
+	var told func(done, total int)
+	if r.Progress != nil {
+		told = r.Progress(step)
+	}
+	how := "--quiet"
+	if told != nil {
+		how = "--progress"
+	}
+	return networked(ctx, r.dir, told, append([]string{"--git-dir=" + r.dir, step, how}, args...)...)
 }
 
 // quiet are settings that a user's own configuration may have, and that are not meant here.
@@ -78,14 +91,14 @@ var quiet = []string{"core.hooksPath=/dev/null", "gc.autoDetach=false", "mainten
 	"http.lowSpeedLimit=100", "http.lowSpeedTime=120"}
 
 // networked runs the git program, which may speak with other machines.
-func networked(ctx context.Context, dir string, args ...string) (string, error) {
+func networked(ctx context.Context, dir string, told func(done, total int), args ...string) (string, error) {
 	all := []string{"--no-pager"}
 	for _, s := range quiet {
 		all = append(all, "-c", s)
 	}
 	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, networkEnv(os.Environ(), dir), 5*time.Second
-	out, complaint := &bounded{most: 64 << 20}, &bounded{most: 64 << 10}
+	out, complaint := &bounded{most: 64 << 20}, &meter{bounded: bounded{most: 64 << 10}, told: told}
 	cmd.Stdout, cmd.Stderr = out, complaint
 	err := cmd.Run()
 	switch {
@@ -99,27 +112,26 @@ func networked(ctx context.Context, dir string, args ...string) (string, error) 
 		if strings.HasPrefix(args[0], "--git-dir") {
 			args = args[1:]
 		}
-		return out.String(), &programError{args[0], visible.Line(strings.Join(strings.Fields(complaint.String()+" "+rejected(out.String())), " ")), err}
+		return out.String(), &programError{args[0], visible.Line(strings.Join(strings.Fields(complaint.rest()+" "+rejected(out.String())), " ")), err}
 	}
 	return out.String(), nil
 }
 
 // bounded keeps the beginning of what a program says: the host has a say in that.
 type bounded struct {
-	bytes.Buffer
+	kept []byte // no buffer that can read by itself: who copies would go past Write
 	most int
 	cut  bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if left := b.most - b.Len(); len(p) > left {
-		b.cut = true
-		b.Buffer.Write(p[:left])
-	} else {
-		b.Buffer.Write(p)
-	}
+	left := min(b.most-len(b.kept), len(p))
+	b.cut = b.cut || left < len(p)
+	b.kept = append(b.kept, p[:left]...)
 	return len(p), nil
 }
+
+func (b *bounded) String() string { return string(b.kept) }
 
 // rejected are the lines of a push that say what was refused (git-push(1), --porcelain).
 func rejected(out string) string {
@@ -150,7 +162,7 @@ var networkVars = []string{"GIT_SSH", "GIT_ASKPASS", "GIT_SSL_", "GIT_HTTP_", "G
 // ListRemote returns the refs that machines keep in a repository elsewhere. Dir is a directory that is no repository, and
 // in none that counts.
 func ListRemote(ctx context.Context, dir, url string) (map[string]oid.ID, error) {
-	out, err := networked(ctx, dir, "ls-remote", "--refs", "--", url, RemotePrefix+"*")
+	out, err := networked(ctx, dir, nil, "ls-remote", "--refs", "--", url, RemotePrefix+"*")
 	if err != nil {
 		return nil, said(url, err)
 	}
@@ -188,11 +200,11 @@ func (r *Remote) Tips(ctx context.Context) (map[string]oid.ID, error) {
 
 // Fetch brings the refs of machines here with all that they need; "" are all.
 func (r *Remote) Fetch(ctx context.Context, name string) error {
-	args := []string{"fetch", "--no-write-fetch-head", "--no-tags", "--force", "--quiet", "--recurse-submodules=no"}
+	args := []string{"--no-write-fetch-head", "--no-tags", "--force", "--recurse-submodules=no"}
 	if name == "" {
 		name, args = RemotePrefix+"*", append(args, "--prune")
 	}
-	_, err := r.run(ctx, append(args, "--", r.URL, "+"+name+":"+name)...)
+	_, err := r.moves(ctx, "fetch", append(args, "--", r.URL, "+"+name+":"+name)...)
 	r.db.Refresh()
 	return said(r.URL, err)
 }
@@ -213,7 +225,7 @@ func (r *Remote) Push(ctx context.Context, name string, old, to oid.ID) error {
 	if !old.IsZero() {
 		was = old.String()
 	}
-	_, err := r.run(ctx, "push", "--no-verify", "--porcelain", "--quiet", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
+	_, err := r.moves(ctx, "push", "--no-verify", "--porcelain", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
 		"--force-with-lease="+name+":"+was, "--", r.URL, to.String()+":"+name)
 	if err != nil {
 		return said(r.URL, err)

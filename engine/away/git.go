@@ -75,6 +75,9 @@ func (r *Remotes) openGit(ctx context.Context, m Remote, any bool) (*Session, er
 	}
 	var err error
 	s.git.remote, err = gitbridge.OpenRemote(ctx, filepath.Join(s.cache, "git-"+s.git.alg.String()), m.URL, s.git.alg, borrow)
+	if err == nil {
+		s.git.remote.Progress = r.Progress
+	}
 	return s, err
 }
 

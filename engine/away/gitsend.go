@@ -113,9 +113,16 @@ func (r *Remotes) sendGit(ctx context.Context, s *Session, k *known, at gitBase,
 	p := &gitPush{ctx: ctx, r: r, g: g, cut: newCutter(ctx, r.Objects), overlays: map[oid.ID]oid.ID{}, snaps: map[string]oid.ID{}, met: map[oid.ID]bool{}}
 	p.cut.put = p.put
 	var sent []errand
-	for _, e := range w.send {
+	var told func(done, total int)
+	if r.Progress != nil {
+		told = r.Progress("push")
+	}
+	for i, e := range w.send {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if told != nil {
+			told(i, len(w.send))
 		}
 		err := p.snapshot(e)
 		switch {
