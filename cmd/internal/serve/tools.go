@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -180,7 +179,7 @@ func (t *tools) read(ctx context.Context, args arguments) (any, error) {
 	if err := e.Cat(ctx, s, path, text); err != nil && !text.full {
 		return nil, err
 	}
-	told := text.Bytes()
+	told := text.kept
 	if text.full {
 		told = wholeRunes(told)
 	}
@@ -205,19 +204,20 @@ func wholeRunes(text []byte) []byte {
 
 // A bounded buffer refuses what is beyond its bound.
 type bounded struct {
-	bytes.Buffer
+	kept []byte // no buffer that can read by itself: who copies would go past Write
 	most int
 	full bool
 }
 
 // Write takes what there is room for.
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.most - b.Len(); len(p) > room {
+	if room := b.most - len(b.kept); len(p) > room {
 		b.full = true
-		_, _ = b.Buffer.Write(p[:room])
+		b.kept = append(b.kept, p[:room]...)
 		return room, errors.New("it is longer than can be shown")
 	}
-	return b.Buffer.Write(p)
+	b.kept = append(b.kept, p...)
+	return len(p), nil
 }
 
 // show makes a plan, and remembers what it would do.
