@@ -3,14 +3,14 @@
 // both sides got every byte that the other wrote.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { Readable, Writable } from "node:stream";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { converse, sdk } from "./acp.mjs";
-import { agents, files, installed, nodeDir, others, program, run, sandbox, speaking } from "./host.mjs";
+import { agents, files, installed, nodeDir, others, program, remove, run, sandbox, speaking } from "./host.mjs";
 import { startFakeModel } from "./model.mjs";
 
 const script = {
@@ -26,7 +26,7 @@ for (const [name, args] of Object.entries(speaking)) {
   const a = agents[name] ?? others[name], file = program(name, a.command);
   test(`acp: ${name}`, { skip: existsSync(file) ? false : `SKIPPED: ${name} is not installed` }, async (t) => {
     const root = mkdtempSync(path.join(os.tmpdir(), `acp-${name}-`));
-    if (!process.env.REWIND_KEEP) t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+    if (!process.env.REWIND_KEEP) t.after(() => remove(root));
     const sb = sandbox(root, process.env.REWIND_PROGRAM);
     writeFileSync(path.join(sb.repo, "README.md"), "seed\n");
     execFileSync("git", ["init", "-q", "-b", "main"], { cwd: sb.repo, env: sb.env });
@@ -61,7 +61,7 @@ for (const [name, args] of Object.entries(speaking)) {
 
 test("acp: a turn of version 2 ends when its agent is idle", { skip: existsSync(path.join(installed, "acp")) ? false : "SKIPPED: the SDK is not installed" }, async (t) => {
   const root = mkdtempSync(path.join(os.tmpdir(), "acp-v2-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  t.after(() => remove(root));
   const sb = sandbox(root, process.env.REWIND_PROGRAM);
   const { client, methods, ndJsonStream } = await sdk("@agentclientprotocol/sdk/experimental/v2");
   const child = spawn("rewind", ["acp", "--", path.join(nodeDir, "node"), fileURLToPath(new URL("acp-v2.mjs", import.meta.url))], { cwd: sb.repo, env: { ...sb.env, REWIND_AGENTS_DIR: installed }, stdio: ["pipe", "pipe", "inherit"] });

@@ -1,7 +1,7 @@
 // What the tests of all agents share: where they are installed, a home of their own,
 // a process runner, and how each is installed, asked and freed of rewind again.
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { claude } from "./claude.mjs";
@@ -71,6 +71,16 @@ export function sandbox(root, binary) {
     NO_PROXY: "127.0.0.1,localhost", DO_NOT_TRACK: "1",
   };
   return { root, home, repo, env };
+}
+
+/** Takes a sandbox away, and ends what an agent has left running in it, as Cline does its hub. */
+export function remove(root) {
+  for (const pid of existsSync("/proc/self/environ") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : []) {
+    try {
+      if (readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`HOME=${path.join(root, "home")}`)) process.kill(Number(pid), "SIGKILL");
+    } catch { /* it has ended, or is of somebody else */ }
+  }
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Runs a program to its end; the whole group of it is killed when it takes too long. */

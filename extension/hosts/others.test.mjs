@@ -2,11 +2,11 @@
 // of its own, Continue's command line under `rewind run`. A scripted model answers.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { agents, files, others, program, put, run, sandbox } from "./host.mjs";
+import { agents, files, others, program, put, remove, run, sandbox } from "./host.mjs";
 import { startFakeModel } from "./model.mjs";
 
 const step = (command) => ({ tools: [{ name: "bash", args: { command } }] });
@@ -15,7 +15,7 @@ const script = { "P1 create": [step("echo one > notes.txt; echo made > by-shell.
 /** A sandbox with an agent, its model, and the program. */
 async function place(t, name, tools) {
   const root = mkdtempSync(path.join(os.tmpdir(), `others-${name}-`));
-  if (!process.env.REWIND_KEEP) t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  if (!process.env.REWIND_KEEP) t.after(() => remove(root));
   const sb = sandbox(root, process.env.REWIND_PROGRAM);
   writeFileSync(path.join(sb.repo, "README.md"), "seed\n");
   execFileSync("git", ["init", "-q", "-b", "main"], { cwd: sb.repo, env: sb.env });

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { agents, files, program, run, sandbox } from "./host.mjs";
+import { agents, files, program, remove, run, sandbox } from "./host.mjs";
 import { startFakeModel } from "./model.mjs";
 
 const chosen = process.env.REWIND_AGENTS?.split(/\s+/).filter(Boolean) ?? Object.keys(agents);
@@ -24,7 +24,7 @@ for (const name of chosen) {
   test(name, { skip: existsSync(program(name)) ? false : `SKIPPED: ${name} is not installed` }, async (t) => {
     const agent = agents[name];
     const root = mkdtempSync(path.join(os.tmpdir(), `agents-${name}-`));
-    if (!process.env.REWIND_KEEP) t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+    if (!process.env.REWIND_KEEP) t.after(() => remove(root));
     else t.after(() => console.error(`${name}: ${root}`));
     const sb = sandbox(root, process.env.REWIND_PROGRAM);
     const git = (...args) => execFileSync("git", args, { cwd: sb.repo, env: sb.env });
@@ -180,7 +180,7 @@ for (const name of chosen) {
   test(`${name}: rewind setup`, { skip: existsSync(program(name)) ? false : `SKIPPED: ${name} is not installed` }, async (t) => {
     const agent = agents[name];
     const root = mkdtempSync(path.join(os.tmpdir(), `setup-${name}-`));
-    t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+    t.after(() => remove(root));
     const sb = sandbox(root, process.env.REWIND_PROGRAM);
     const model = await startFakeModel({ script: { "P1 create": first, "P9 after": [{ text: "nothing to do" }] }, tools: agent.tools(sb.repo), full: true });
     t.after(() => model.close());
