@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 // A meter takes out of what the git program says how far it is, and tells that. The rest, which is what it complains of,
@@ -37,17 +38,24 @@ func (m *meter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+// Compiled when they are needed: a start has no time for it.
+//
 // measures are the lines that say how far git is, and those of them that count what goes or comes; what a host counts
 // for itself is none of these.
-var measures = regexp.MustCompile(`^(?:remote: )?(?:Enumerating objects|Counting objects|Compressing objects|Resolving deltas|Delta compression|Total \d|(?:Writing|Receiving|Unpacking) objects)`)
-var counts = regexp.MustCompile(`^(?:Writing|Receiving|Unpacking) objects: +\d+% \((\d{1,9})/(\d{1,9})\)`)
+var measures = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:remote: )?(?:Enumerating objects|Counting objects|Compressing objects|Resolving deltas|Delta compression|Total \d|(?:Writing|Receiving|Unpacking) objects)`)
+})
+
+var counts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:Writing|Receiving|Unpacking) objects: +\d+% \((\d{1,9})/(\d{1,9})\)`)
+})
 
 func (m *meter) takes(line []byte) {
-	if !measures.Match(line) {
+	if !measures().Match(line) {
 		_, _ = m.bounded.Write(line)
 		return
 	}
-	if at := counts.FindSubmatch(line); at != nil && m.told != nil {
+	if at := counts().FindSubmatch(line); at != nil && m.told != nil {
 		done, _ := strconv.Atoi(string(at[1]))
 		total, _ := strconv.Atoi(string(at[2]))
 		m.told(done, total)
