@@ -47,18 +47,23 @@ export class Timeline implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     this.later();
   }
 
-  /**
-   * Shows the rows anew, once for what comes together, and when they can be seen. The editor drops the answer to a question
-   * that is open meanwhile, and then shows a row as if nothing were below it: so it waits for the answer.
-   */
+  /** Shows the rows anew, once for what comes together, and when they can be seen. */
   private later(): void {
     this.stale = true;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      if (!this.view.visible || this.asked > 0) return;
-      this.stale = false;
-      this.changed.fire(undefined);
-    }, TOGETHER_MS);
+    this.timer = setTimeout(() => void this.renew(), TOGETHER_MS);
+  }
+
+  /**
+   * The editor drops the answer to a question that is open meanwhile, and then shows a row as if nothing were below it: so
+   * it waits for the answer. And it knows no row from here until it has all of them again: so they are read beforehand.
+   */
+  private async renew(): Promise<void> {
+    if (!this.view.visible) return;
+    await Promise.allSettled(this.worktrees.all.map((worktree) => worktree.past.load()));
+    if (!this.stale || !this.view.visible || this.asked > 0) return;
+    this.stale = false;
+    this.changed.fire(undefined);
   }
 
   /** Shows only some snapshots; undefined: all. */

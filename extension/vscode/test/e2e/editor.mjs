@@ -152,9 +152,11 @@ export class Window {
   /** Opens a row. It is looked up each time, since rows take the places of others when the view changes. */
   async expand(text) {
     await this.row(text).waitFor();
-    for (const end = Date.now() + TIMEOUT; (await this.row(text).getAttribute("aria-expanded")) === "false"; ) {
+    for (const end = Date.now() + TIMEOUT; ; ) {
+      const open = await this.row(text).getAttribute("aria-expanded");
+      if (open === "true") return;
       if (Date.now() > end) throw new Error(`the row ${text} does not open`);
-      await this.row(text).locator(".monaco-tl-twistie").click();
+      if (open === "false") await this.row(text).locator(".monaco-tl-twistie").click();
       await this.page.waitForTimeout(500);
     }
   }
