@@ -118,7 +118,13 @@ func newTerminal(t *testing.T, e *editor, file string) *terminal {
 	term := &terminal{t, e, filepath.Join(e.home, "tmux")}
 	quoted := "cd '" + e.dir + "' && exec env -i '" + strings.Join(e.env, "' '") + "' nvim '" + strings.Join(e.args, "' '") + "' " + file
 	term.tmux("new-session", "-d", "-s", "s", "-x", "100", "-y", "30", quoted)
-	t.Cleanup(func() { term.tmux("kill-server") })
+	group := strings.TrimSpace(term.tmux("display-message", "-p", "-t", "s", "#{pane_pid}"))
+	t.Cleanup(func() { // the editor writes into its directories as it ends
+		term.tmux("kill-server")
+		for exec.Command("sh", "-c", "kill -0 -- -"+group).Run() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
 	term.tmux("set-option", "-g", "escape-time", "0")
 	return term
 }
