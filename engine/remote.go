@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -26,13 +24,7 @@ func (e *Engine) Remotes() *away.Remotes {
 			}
 			return depot.Paced(p, e.conf.PushLimit), nil
 		},
-		Stamp: func() string {
-			info, err := os.Lstat(filepath.Join(e.dir, storeFile))
-			if err != nil {
-				return ""
-			}
-			return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
-		},
+		Stamp:    func() string { return locate.Stamp(e.dir) },
 		Identity: e.identity, AtHome: !e.conf.RemoteSecrets, Progress: e.progress, Bridge: e.mirror.Bridge, Limits: e.limits,
 		Begin: func(ctx context.Context, alg oid.Algorithm) (bool, error) {
 			if s, err := e.opened(ctx); err != nil || s != nil {

@@ -38,10 +38,8 @@ func (m *meter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Compiled when they are needed: a start has no time for it.
-//
 // measures are the lines that say how far git is, and those of them that count what goes or comes; what a host counts
-// for itself is none of these.
+// for itself is none of these. Both are compiled when they are needed: a start has no time for it.
 var measures = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:remote: )?(?:Enumerating objects|Counting objects|Compressing objects|Resolving deltas|Delta compression|Total \d|(?:Writing|Receiving|Unpacking) objects)`)
 })

@@ -31,4 +31,4 @@ done
 for name in git-lfs curl wget dash busybox restic nvim; do
 	has "$name" || echo "MISSING: $name. A test will be SKIPPED."
 done
-echo "Found: ${version#go version }, $(git --version). All of it takes five minutes, or nine where nothing is built yet; each step says what it does."
+echo "Found: ${version#go version }, $(git --version). All of it takes some twenty minutes on two processors, and more where nothing is built yet; each step says what it does."

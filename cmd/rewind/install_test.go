@@ -58,7 +58,7 @@ func newHost(t *testing.T, h host) *host {
 
 // run hands the installer to the shell and returns what it says.
 func (h *host) run(url string, installer []byte) (string, error) {
-	if h.busybox { // some builds of it call their own uname, whatever PATH says, but no function is passed over
+	if h.busybox { // some builds of it call their own uname, whatever PATH has; a function comes before that
 		installer = append([]byte("uname() { "+filepath.Join(h.bin, "uname")+" \"$@\"; }\n"), installer...)
 	}
 	cmd := exec.Command(filepath.Join(h.bin, h.shell))

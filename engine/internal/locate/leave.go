@@ -151,7 +151,7 @@ func (l *Leaving) Lock(names ...string) (unlock func(), err error) {
 // first gets a name under which no store is looked for: so it is wholly there or not at all,
 // whatever happens meanwhile.
 func (l *Leaving) RemoveFolders(store string) error {
-	aside, stamp := store+removedSuffix, stampOf(store)
+	aside, stamp := store+removedSuffix, Stamp(store)
 	if err := durable.LetGo(l.held...); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func TestAStoreInWhichSomethingWasRecordedMeanwhileGoesBack(t *testing.T) {
 	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(file, []byte("one"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	stamp := stampOf(folder)
+	stamp := Stamp(folder)
 	if err := os.WriteFile(file, []byte("one and two"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestAStoreInWhichSomethingWasRecordedMeanwhileGoesBack(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || string(text) != "one and two" {
 		t.Errorf("the store is %q, %v", text, err)
 	}
-	if err := setAside(folder, aside, stampOf(folder)); err != nil {
+	if err := setAside(folder, aside, Stamp(folder)); err != nil {
 		t.Errorf("with nobody there: %v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(aside, StoreFile)); err != nil {

@@ -195,15 +195,18 @@ func (st *Store) Remove(force bool) error {
 		defer held.Unlock()
 		all = append(all, held)
 	}
-	aside, stamp := st.Folder+removedSuffix, stampOf(st.Folder)
-	if err := errors.Join(durable.LetGo(all...), setAside(st.Folder, aside, stamp)); err != nil {
+	aside, stamp := st.Folder+removedSuffix, Stamp(st.Folder)
+	if err := durable.LetGo(all...); err != nil {
+		return err
+	}
+	if err := setAside(st.Folder, aside, stamp); err != nil {
 		return err
 	}
 	return os.RemoveAll(aside)
 }
 
-// stampOf tells a store from what it is once something was recorded in it.
-func stampOf(folder string) string {
+// Stamp tells the store in a folder from what it is once something was recorded in it; "": there is none.
+func Stamp(folder string) string {
 	st, err := os.Lstat(filepath.Join(folder, StoreFile))
 	if err != nil {
 		return ""
@@ -218,7 +221,7 @@ func setAside(folder, aside, stamp string) error {
 	if err := durable.Rename(folder, aside); err != nil {
 		return err
 	}
-	if stampOf(aside) == stamp {
+	if Stamp(aside) == stamp {
 		return nil
 	}
 	return errors.Join(fmt.Errorf("%w: something was recorded in %s meanwhile", ErrInUse, folder), durable.Rename(aside, folder))
