@@ -154,6 +154,7 @@ func (r *Remotes) Follow(ctx context.Context, f Follow) error {
 	watching.Go(func() { w.watch(ctx, stop) })
 	defer watching.Wait()
 	defer stop()
+	defer w.leave()
 	return w.loop(ctx)
 }
 
@@ -216,6 +217,14 @@ func (w *follower) loop(ctx context.Context) error {
 	}
 }
 
+// leave closes what a push has opened; the next one opens it anew.
+func (w *follower) leave() {
+	if w.session != nil {
+		_ = w.session.Close() // what was read is of no use any more
+		w.session = nil
+	}
+}
+
 // push pushes once. An error is one that no waiting ends.
 func (w *follower) push(ctx context.Context) (err error) {
 	first := w.first
@@ -242,7 +251,8 @@ func (w *follower) push(ctx context.Context) (err error) {
 		w.said.Done, w.said.Error, w.said.Failed, w.said.Next = w.active, "", time.Time{}, time.Time{}
 		return w.say()
 	}
-	w.session, w.first = nil, first
+	w.leave()
+	w.first = first
 	if w.failing.IsZero() {
 		w.failing = w.active
 	}
