@@ -15,6 +15,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -144,6 +145,7 @@ func (p *place) forget() {
 
 func TestACleanCheckoutIsBorrowedFromHeadOnlyWhenTheRefKeepsIt(t *testing.T) {
 	t.Parallel()
+	gittest.Stats(t)
 	for _, blocked := range []bool{false, true} {
 		p := newPlace(t, true)
 		p.commitFiles(3 * copyMax)

@@ -107,6 +107,9 @@ func (p *place) exists(name string) bool {
 	return err == nil
 }
 
+// rel is a path below the worktree, as rewind writes it on every system.
+func (p *place) rel(path string) string { return filepath.ToSlash(path[len(p.dir)+1:]) }
+
 func (p *place) open() *Engine {
 	p.t.Helper()
 	return p.openAt(p.dir)

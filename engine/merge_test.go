@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/blame"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // arrange makes the worktree consist of these: "file=text", "file!=text" for one that
@@ -59,7 +61,7 @@ func (p *place) arranged() []string {
 		if err != nil || path == p.dir {
 			return err
 		}
-		name, _ := filepath.Rel(p.dir, path)
+		name := p.rel(path)
 		info, err := d.Info()
 		switch {
 		case err != nil:
@@ -68,7 +70,7 @@ func (p *place) arranged() []string {
 			return filepath.SkipDir
 		case d.IsDir():
 			inside, err := os.ReadDir(path)
-			if perm := info.Mode().Perm(); perm != 0o755 {
+			if perm := info.Mode().Perm(); perm != 0o755 && runtime.GOOS != "windows" {
 				list = append(list, fmt.Sprintf("%s/=%#o", name, perm))
 			} else if len(inside) == 0 {
 				list = append(list, name+"/")
@@ -199,6 +201,12 @@ func TestWhatAMergeDoes(t *testing.T) {
 		{name: "some paths", base: l("a=1", "b=1"), theirs: l("a=2", "b=2"), ours: l("a=1", "b=1", "c="), want: l("a=2", "b=1", "c="), opt: Op{Paths: l("a")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if slices.ContainsFunc(c.theirs, func(item string) bool { return strings.Contains(item, "->") }) {
+				gittest.Links(t)
+			}
+			if slices.ContainsFunc(c.theirs, func(item string) bool { return strings.Contains(item, "!=") || strings.Contains(item, "/=") }) {
+				gittest.Modes(t)
+			}
 			c.run(t, false)
 			c.run(t, true)
 		})

@@ -30,7 +30,7 @@ func (p *place) picture() map[string]string {
 			p.must(err)
 			what += " " + to
 		}
-		out[path[len(p.dir)+1:]] = what
+		out[p.rel(path)] = what
 		return err
 	}))
 	return out

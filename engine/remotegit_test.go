@@ -367,7 +367,7 @@ func TestWhatNobodyHasIsNamedByAPushToAGitRemote(t *testing.T) {
 	p.git("clone", "-q", "--bare", ".", from)
 	p.git("--git-dir="+from, "config", "uploadpack.allowFilter", "true")
 	p.dir = t.TempDir()
-	p.git("clone", "-q", "--filter=blob:none", "--sparse", "file://"+from, ".")
+	p.git("clone", "-q", "--no-local", "--filter=blob:none", "--sparse", from, ".")
 	blob := strings.TrimSpace(p.git("rev-parse", "HEAD:sparse/f"))
 	e := p.open()
 	first := p.snap(e, "1", nil).ID
