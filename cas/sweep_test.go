@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -62,7 +63,8 @@ func TestCompactShrinksTheFileAndWaitersUseTheNewOne(t *testing.T) {
 	wg.Wait()
 	now, err := os.Stat(s.Path())
 	must(t, err)
-	if after > before/4 || os.SameFile(old, now) {
+	same := os.SameFile(old, now) && runtime.GOOS != "windows" // there it looks at the path only now, for both
+	if after > before/4 || same {
 		t.Errorf("%d bytes became %d", before, after)
 	}
 	for i, id := range ids[:20] {
