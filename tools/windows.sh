@@ -2,17 +2,14 @@
 # Runs the tests of the packages that are named as programs for Windows:
 # here under Wine, on Windows itself as they are. Then cmd/internal/command's test of the
 # main job makes sure that git of this system sees what the program for Windows wrote.
-# Without a name these run: all that were seen to pass under Wine, but for
-#   engine       three quarters of its tests were seen to pass, in parts; more than an hour and a half
-#   cas          less than half was seen to pass; more than half an hour
-#   remote/depot only a test of it was seen to pass
-#   fuzz, bench, extension, internal/tidy  not tried, or about nothing that Windows does otherwise
+# Without a name all run but fuzz, bench, extension and internal/tidy, which were not tried,
+# or are about nothing that Windows does otherwise.
 # What a single test lacks it says itself, after SKIPPED.
 #   TIMEOUT=60m  how long the tests of one package may take
 #   EVENTS=FILE  keeps what "go test -json" says
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ $# -gt 0 ] || set -- $(go list ./... | grep -vE '/rewind/(engine|cas|remote/depot|fuzz(/.*)?|bench(/.*)?|extension(/.*)?|internal/tidy)$')
+[ $# -gt 0 ] || set -- $(go list ./... | grep -vE '/rewind/(fuzz(/.*)?|bench(/.*)?|extension(/.*)?|internal/tidy)$')
 tests=(-vet=off -count=1 -p 4 "-timeout=${TIMEOUT:-60m}" -json)
 export CGO_ENABLED=0
 

@@ -94,8 +94,7 @@ func (a *app) add(c *cobra.Command, args []string, yes bool) error {
 		return err
 	}
 	if a.JSON {
-		a.PrintJSON(remotesTold{Remotes: []remoteTold{{Name: m.Name, URL: m.URL}}, Password: own})
-		return nil
+		return a.printAdded(ctx, r, m.Name, own)
 	}
 	word := "added"
 	if !there {
@@ -117,6 +116,28 @@ func (a *app) list(c *cobra.Command) error {
 	return a.tell(ctx, e, all)
 }
 
+// printAdded prints a remote that was added, and where its password is.
+func (a *app) printAdded(ctx context.Context, r *away.Remotes, name, password string) error {
+	m, err := r.Find(name)
+	if err != nil {
+		return err
+	}
+	told, err := toldOf(ctx, r, m)
+	if err == nil {
+		a.PrintJSON(remotesTold{Remotes: []remoteTold{told}, Password: password})
+	}
+	return err
+}
+
+// toldOf tells how far a remote is behind.
+func toldOf(ctx context.Context, r *away.Remotes, m away.Remote) (remoteTold, error) {
+	b, err := r.Behind(ctx, m)
+	if err != nil {
+		return remoteTold{}, err
+	}
+	return remoteTold{Name: m.Name, URL: m.URL, Git: m.Git, There: b.There, Waiting: b.Waiting, Forgotten: b.Forgotten}, nil
+}
+
 // tell prints remotes, and how far they are behind.
 func (a *app) tell(ctx context.Context, e *engine.Engine, all []away.Remote) error {
 	p, err := PushingOf(ctx, e)
@@ -125,11 +146,11 @@ func (a *app) tell(ctx context.Context, e *engine.Engine, all []away.Remote) err
 	}
 	out := remotesTold{Remotes: []remoteTold{}, AutoPush: p}
 	for _, m := range all {
-		b, err := e.Remotes().Behind(ctx, m)
+		b, err := toldOf(ctx, e.Remotes(), m)
 		if err != nil {
 			return err
 		}
-		out.Remotes = append(out.Remotes, remoteTold{Name: m.Name, URL: m.URL, Git: m.Git, There: b.There, Waiting: b.Waiting, Forgotten: b.Forgotten})
+		out.Remotes = append(out.Remotes, b)
 		if a.JSON {
 			continue
 		}
@@ -162,6 +183,10 @@ func (a *app) remove(c *cobra.Command, args []string) error {
 	if f, _, bad := e.Remotes().Following(); err == nil && bad == nil && f != nil && f.Remote == args[0] {
 		err = e.Remotes().StopFollowing(ctx) // first: it may push for hours, and Remove waits for that
 	}
+	var told remoteTold
+	if err == nil {
+		told, err = toldOf(ctx, e.Remotes(), m) // afterwards nothing is known of it
+	}
 	if err == nil {
 		err = e.Remotes().Remove(ctx, args[0])
 	}
@@ -169,7 +194,7 @@ func (a *app) remove(c *cobra.Command, args []string) error {
 		return err
 	}
 	if a.JSON {
-		a.PrintJSON(remotesTold{Remotes: []remoteTold{{Name: m.Name, URL: m.URL}}})
+		a.PrintJSON(remotesTold{Remotes: []remoteTold{told}})
 		return nil
 	}
 	show.Say(a.Out, "forgot %s; what is in %s stays there\n", m.Name, m.URL)

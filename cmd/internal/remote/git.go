@@ -46,8 +46,7 @@ func (a *app) addGit(ctx context.Context, r *away.Remotes, m away.Remote, yes bo
 		return err
 	}
 	if a.JSON {
-		a.PrintJSON(remotesTold{Remotes: []remoteTold{{Name: m.Name, URL: m.URL, Git: true}}})
-		return nil
+		return a.printAdded(ctx, r, m.Name, "")
 	}
 	show.Say(a.Out, "added %s: the git repository %s\n", m.Name, m.URL)
 	return nil
