@@ -25,14 +25,15 @@ type decodedChunks struct {
 
 type decodedChunk struct {
 	frame [32]byte // digest of the row of the bucket data
+	at    uint32   // where they lie in what it decodes to
 	raw   []byte
 }
 
 // KeepDecoded keeps decoded what is read until forget is called, up to a few megabytes: for
 // an operation that reads the same contents more than once. Each reading looks at
 // the frame in the file all the same, and decodes it again unless it is byte for
-// byte the one that was decoded. Deltas are not kept, their bases are; of frames that
-// contents share always the last few. It is for all stores of the process.
+// byte the one that was decoded. Deltas are not kept, their bases are. It is for all
+// stores of the process.
 func (s *Store) KeepDecoded() (forget func()) {
 	r := &s.kept
 	r.mu.Lock()
@@ -48,25 +49,25 @@ func (s *Store) KeepDecoded() (forget func()) {
 }
 
 // find returns the bytes of a chunk whose frame was decoded before, or nil.
-func (r *decodedChunks) find(id oid.ID, row []byte) []byte {
+func (r *decodedChunks) find(id oid.ID, o object, row []byte) []byte {
 	r.mu.Lock()
 	k, ok := r.kept[id]
 	r.mu.Unlock()
-	if !ok || blake3.Sum256(row) != k.frame {
+	if !ok || o.at != k.at || o.size != uint64(len(k.raw)) || blake3.Sum256(row) != k.frame {
 		return nil
 	}
 	return bytes.Clone(k.raw)
 }
 
 // keep keeps the verified bytes of a chunk, if somebody wants that and there is room.
-func (r *decodedChunks) keep(id oid.ID, row, raw []byte) {
+func (r *decodedChunks) keep(id oid.ID, o object, row, raw []byte) {
 	r.mu.Lock()
 	wanted := r.users > 0 && len(raw) > 0 && r.bytes+len(raw) <= decodedBytes
 	r.mu.Unlock()
 	if !wanted {
 		return
 	}
-	k := decodedChunk{frame: blake3.Sum256(row), raw: bytes.Clone(raw)}
+	k := decodedChunk{frame: blake3.Sum256(row), at: o.at, raw: bytes.Clone(raw)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, has := r.kept[id]; has || r.users == 0 {

@@ -52,21 +52,56 @@ func TestWhatIsKeptDecodedIsDecodedOnce(t *testing.T) {
 	}
 }
 
-func TestADamagedFrameIsDamagedWhereItIsKeptDecoded(t *testing.T) {
-	s := newStore(t)
-	payload := text(seeded(t), 20<<10)
-	id := put(t, s, payload)[0]
+// Contents that share frames are read in an order in which no frame is among those that were decoded last.
+func TestWhatSharesAFrameIsKeptDecodedToo(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	s.parts.group = 40_000
+	var payloads [][]byte
+	for range 4 * 3 * groupsKept {
+		payloads = append(payloads, text(r, 9000))
+	}
+	ids := put(t, s, payloads...)
 	defer s.KeepDecoded()()
-	if _, err := readOne(t, s, id); err != nil {
-		t.Fatal(err)
+	began, first := s.decoded.Load(), int64(0)
+	for round := range 2 {
+		for lap := range 4 {
+			for i := lap; i < len(ids); i += 4 {
+				if got, err := readOne(t, s, ids[i]); err != nil || !bytes.Equal(got, payloads[i]) {
+					t.Fatalf("content %d: %d bytes, %v", i, len(got), err)
+				}
+			}
+		}
+		switch n := s.decoded.Load() - began; {
+		case round == 0 && n < 2*3*groupsKept:
+			t.Errorf("%d frames were decoded at first: this proves nothing", n)
+		case round == 0:
+			first = n
+		case n != first:
+			t.Errorf("%d frames were decoded again", n-first)
+		}
 	}
-	alter(t, s, id, false)
-	if _, err := readOne(t, s, id); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("Object gives %v", err)
-	}
-	err := s.View(t.Context(), func(v *View) error { return v.ReadBack(id) })
-	if !errors.Is(err, ErrCorrupt) {
-		t.Errorf("ReadBack gives %v", err)
+}
+
+func TestADamagedFrameIsDamagedWhereItIsKeptDecoded(t *testing.T) {
+	for _, beside := range []int{0, 1} { // contents in the same frame
+		s, r := newStore(t), seeded(t)
+		payloads := [][]byte{text(r, 20<<10)}
+		for range beside {
+			payloads = append(payloads, text(r, 20<<10))
+		}
+		id := put(t, s, payloads...)[0]
+		defer s.KeepDecoded()()
+		if _, err := readOne(t, s, id); err != nil || len(s.kept.kept) != 1 {
+			t.Fatalf("%d are kept, %v", len(s.kept.kept), err)
+		}
+		alter(t, s, id, false)
+		if _, err := readOne(t, s, id); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%d beside it: Object gives %v", beside, err)
+		}
+		err := s.View(t.Context(), func(v *View) error { return v.ReadBack(id) })
+		if !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%d beside it: ReadBack gives %v", beside, err)
+		}
 	}
 }
 

@@ -52,6 +52,13 @@ type decodedGroup struct {
 	listed   bool
 }
 
+// has reports whether a frame is kept, without any promise for the next moment.
+func (d *decodedGroups) has(row []byte) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.ContainsFunc(d.list, func(g *decodedGroup) bool { return bytes.Equal(g.row, row) })
+}
+
 // find returns a frame that was decoded, or nil.
 func (d *decodedGroups) find(row []byte) *decodedGroup {
 	d.mu.Lock()

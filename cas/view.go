@@ -231,8 +231,10 @@ func (s *Store) expand(id oid.ID, o object, row, base []byte) ([]byte, error) {
 	if o.form == delta && base == nil {
 		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %v", ErrCorrupt, id)
 	}
-	if raw := s.kept.find(id, row); base == nil && o.form == whole && raw != nil {
-		return raw, nil
+	if o.form == whole || o.form == part && !s.groups.has(row) {
+		if raw := s.kept.find(id, o, row); raw != nil {
+			return raw, nil
+		}
 	}
 	var raw []byte
 	var err error
@@ -248,8 +250,8 @@ func (s *Store) expand(id oid.ID, o object, row, base []byte) ([]byte, error) {
 	if s.meta.algorithm.Sum(o.kind, raw) != id {
 		return nil, fmt.Errorf("%w: the bytes of chunk %v are not what they were", ErrCorrupt, id)
 	}
-	if o.form == whole {
-		s.kept.keep(id, row, raw)
+	if o.form != delta {
+		s.kept.keep(id, o, row, raw)
 	}
 	return raw, nil
 }
