@@ -49,6 +49,8 @@ type list struct {
 	History string   `json:"history,omitempty"` // which history the store goes on with; "": its own
 	Begun   bool     `json:"begun,omitempty"`   // a resume is under way, or was interrupted
 	Remotes []Remote `json:"remotes"`
+
+	Resuming oid.ID `json:"resuming,omitzero"` // the snapshot that it brings
 }
 
 const (
@@ -195,20 +197,6 @@ func (r *Remotes) Add(ctx context.Context, m Remote, s *Session) error {
 			return fmt.Errorf("%w: there is a remote %q", records.ErrRefused, m.Name)
 		}
 		l.Remotes = append(l.Remotes, m)
-		return nil
-	})
-}
-
-// follow notes the history that a new store goes on with.
-func (r *Remotes) follow(ctx context.Context, history string, m Remote) error {
-	return r.change(ctx, func(l *list) error {
-		if l.History != "" && l.History != history {
-			return fmt.Errorf("%w: this directory goes on with another history", records.ErrRefused)
-		}
-		l.History, l.Begun = history, true
-		if !slices.Contains(l.Remotes, m) {
-			l.Remotes = append(l.Remotes, m)
-		}
 		return nil
 	})
 }

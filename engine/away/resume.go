@@ -82,11 +82,18 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 	defer s.Close()
 	m.Repo = s.id
 	var bad error
-	all, err := s.Snapshots(ctx, func(err error) { bad = errors.Join(bad, err) })
+	var left []records.Note
+	all, err := s.Snapshots(ctx, func(err error) {
+		bad, left = errors.Join(bad, err), append(left, records.Note{Reason: err.Error()})
+	})
 	if err != nil {
 		return nil, err
 	}
-	d, ahead, err := choose(all, want, r.Owner.Now())
+	among, err := r.toGoOn(ctx, all, want)
+	if err != nil {
+		return nil, err
+	}
+	d, ahead, err := choose(among, want, r.Owner.Now())
 	if err != nil {
 		return nil, errors.Join(err, bad)
 	}
@@ -101,16 +108,78 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 	defer in.close()
 	out, err := r.goOn(ctx, in, empty, before(withoutParts(all), d), d)
 	if err == nil {
-		out.Ahead = ahead
+		out.Ahead, out.Fetched.Left = ahead, append(out.Fetched.Left, left...) // one of these may be newer
 		out.AtHome, err = r.stayed(ctx, out.Snapshot)
 	}
 	if err == nil {
 		err = r.change(ctx, func(l *list) error {
-			l.Begun = false
+			l.Begun, l.Resuming = false, oid.ID{}
 			return nil
 		})
 	}
 	return out, err
+}
+
+// toGoOn are the snapshots that a resume chooses among. One that was interrupted is not taken for done because what is
+// here was recorded, and pushed, as far as it had come.
+func (r *Remotes) toGoOn(ctx context.Context, all []*Distant, want string) (among []*Distant, err error) {
+	l, err := r.read()
+	if err != nil || !l.Begun || want != "" {
+		return all, err
+	}
+	err = r.View(ctx, func(v *records.View) error {
+		for _, d := range all {
+			known, err := v.Recorded(d.Of)
+			if err != nil {
+				return err
+			}
+			if !known || d.Of == l.Resuming {
+				among = append(among, d)
+			}
+		}
+		return nil
+	})
+	if len(among) == 0 {
+		among = all
+	}
+	return among, err
+}
+
+// follow notes the history that a new store goes on with, and what of it is brought. Anew says that a resume had begun
+// of which nothing has come: it is forgotten, and so is where it was from.
+func (r *Remotes) follow(ctx context.Context, d *Distant, m Remote, anew bool) error {
+	return r.change(ctx, func(l *list) error {
+		if l.History != "" && l.History != d.History {
+			if !anew {
+				return fmt.Errorf("%w: this directory goes on with another history", records.ErrRefused)
+			}
+			l.Remotes = slices.DeleteFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name })
+		}
+		l.History, l.Begun, l.Resuming = d.History, true, d.Of
+		l.put(m)
+		return nil
+	})
+}
+
+// put adds a remote that is not among them yet. A repository that lies elsewhere now has one name all the same, and no
+// two have the same.
+func (l *list) put(m Remote) {
+	if slices.Contains(l.Remotes, m) {
+		return
+	}
+	name := m.Name
+	for n := 2; ; n++ {
+		i := slices.IndexFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name })
+		if i < 0 {
+			l.Remotes = append(l.Remotes, m)
+			return
+		}
+		if o := l.Remotes[i]; o.Repo == m.Repo && o.Git == m.Git {
+			l.Remotes[i] = m
+			return
+		}
+		m.Name = fmt.Sprintf("%s-%d", name, n)
+	}
 }
 
 // Begun returns from where a resume into the worktree has begun that has not ended; "": there is none.
@@ -167,12 +236,13 @@ func (r *Remotes) claim(ctx context.Context, d *Distant, m Remote) (empty bool, 
 	case err != nil:
 		return false, err
 	case l.Begun && l.History == d.History: // it was interrupted
+	case l.Begun && fresh && len(there) == 0: // nothing had come
 	case len(there) > 0:
 		return false, fmt.Errorf("%w: %s is not empty: resume into an empty directory, or \"rewind fetch\" brings here what a remote has of its history", records.ErrRefused, r.Root)
 	case !fresh:
 		return false, fmt.Errorf("%w: %s has a history of its own", records.ErrRefused, r.Root)
 	}
-	return len(there) == 0, r.follow(ctx, d.History, m)
+	return len(there) == 0, r.follow(ctx, d, m, l.Begun && fresh && len(there) == 0)
 }
 
 // algorithmOf tells by what the ids of a history are made.

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/away"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A halting filling fails when a few contents have been written.
+type halting struct {
+	away.Filling
+	came atomic.Int64
+}
+
+func (h *halting) Arrive(ctx context.Context, id oid.ID, payload []byte) error {
+	if h.came.Add(1) > 3 {
+		return errKilled
+	}
+	return h.Filling.Arrive(ctx, id, payload)
+}
+
+// resumeSome is a resume that ends when some of the files are there.
+func (p *place) resumeSome(url string) {
+	p.t.Helper()
+	n, err := p.tryOpen(p.dir)
+	p.must(err)
+	defer n.Close()
+	r := n.Remotes()
+	fill := r.Fill
+	r.Fill = func(ctx context.Context, s *Snapshot, trees tree.Loader) (away.Filling, error) {
+		f, err := fill(ctx, s, trees)
+		return &halting{Filling: f}, err
+	}
+	if _, err := r.Resume(p.t.Context(), away.Remote{Name: "origin", URL: url}, remotePassword, ""); err == nil || len(p.shown(p.dir)) == 0 {
+		p.t.Fatalf("%v, %d paths", err, len(p.shown(p.dir)))
+	}
+}
+
+// Where a hook records and pushes each turn, the half of a directory is soon the newest snapshot that a remote has.
+func TestAResumeThatWasInterruptedIsNotDoneBecauseItsHalfWasPushed(t *testing.T) {
+	for _, newer := range []bool{false, true} {
+		p := newPlace(t, false)
+		p.eachKind(false)
+		e := p.open()
+		last := p.snap(e, "1", nil)
+		m := p.newRemote(e)
+		p.mustPush(e, m)
+		there := newPlace(t, false)
+		there.resumeSome(m.URL)
+		n := there.openAt(there.dir)
+		half := there.snap(n, "half", nil)
+		at, err := n.Remotes().Find("origin")
+		p.must(err)
+		there.mustPush(n, at)
+		if newer {
+			p.write("dir/more", "2")
+			last = p.snap(e, "2", nil)
+			p.mustPush(e, m)
+		}
+		p.must(there.resume(m.URL, nil))
+		p.wantShown(there.dir, p.shown(p.dir))
+		if here, err := n.Here(t.Context()); err != nil || here == nil || here.ID != last.ID || !has(there.records(n), half.ID) {
+			t.Errorf("the files stand at %v, %v", here, err)
+		}
+		if url, err := n.Remotes().Begun(); err != nil || url != "" {
+			t.Errorf("it has not ended: %q %v", url, err)
+		}
+	}
+}
+
+func TestAResumeGoesOnFromWhereItsRepositoryLiesNowUnderOneName(t *testing.T) {
+	p := newPlace(t, false)
+	p.eachKind(false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	there := newPlace(t, false)
+	there.resumeSome(m.URL)
+	moved := filepath.Join(t.TempDir(), "moved")
+	p.must(os.Rename(m.URL, moved))
+	p.must(there.resume(moved, nil))
+	p.wantShown(there.dir, p.shown(p.dir))
+	if only, err := there.openAt(there.dir).Remotes().Find(""); err != nil || only.Name != "origin" || only.URL != moved {
+		t.Errorf("its remote is %+v, %v", only, err)
+	}
+}
+
+func TestAResumeOfWhichNothingCameHindersNoneOfAnotherHistory(t *testing.T) {
+	var p *place
+	var urls []string
+	for range 2 {
+		p = newPlace(t, false)
+		p.eachKind(false)
+		e := p.open()
+		p.snap(e, "1", nil)
+		m := p.newRemote(e)
+		p.mustPush(e, m)
+		urls = append(urls, m.URL)
+		if len(urls) == 1 {
+			for pack := range p.distantPacks(m) {
+				p.must(os.Remove(pack))
+			}
+		}
+	}
+	there := newPlace(t, false)
+	if err := there.resume(urls[0], nil); err == nil {
+		t.Fatal("without packs it comes")
+	}
+	p.must(there.resume(urls[1], nil))
+	p.wantShown(there.dir, p.shown(p.dir))
+	if only, err := there.openAt(there.dir).Remotes().Find(""); err != nil || only.URL != urls[1] {
+		t.Errorf("its remote is %+v, %v", only, err)
+	}
+	if err := there.resume(urls[0], nil); err == nil {
+		t.Error("a directory with files is made another one")
+	}
+}
+
+func TestAResumeSaysWhichSnapshotsItCouldNotRead(t *testing.T) {
+	p := newPlace(t, false)
+	p.write("f", "1")
+	e := p.open()
+	one := p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	was, err := filepath.Glob(filepath.Join(m.URL, "snapshots", "*"))
+	p.must(err)
+	p.write("f", "2")
+	p.snap(e, "2", nil)
+	p.mustPush(e, m)
+	now, err := filepath.Glob(filepath.Join(m.URL, "snapshots", "*"))
+	p.must(err)
+	for _, path := range now {
+		if slices.Contains(was, path) {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		p.must(err)
+		data[len(data)/2] ^= 1
+		p.must(os.WriteFile(path, data, 0o600))
+	}
+	there := newPlace(t, false)
+	r, err := resumed(there, filepath.Join(there.dir, "new"), m.URL, "")
+	if err != nil || r.Snapshot.ID != one.ID || len(r.Fetched.Left) != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
