@@ -64,6 +64,10 @@ func TestAResumeThatWasInterruptedIsNotDoneBecauseItsHalfWasPushed(t *testing.T)
 			last = p.snap(e, "2", nil)
 			p.mustPush(e, m)
 		}
+		p.must(n.Remotes().Remove(t.Context(), "origin"))
+		if url, err := n.Remotes().Begun(); err != nil || url == "" {
+			t.Errorf("without its remote it has ended: %v", err)
+		}
 		p.must(there.resume(m.URL, nil))
 		p.wantShown(there.dir, p.shown(p.dir))
 		if here, err := n.Here(t.Context()); err != nil || here == nil || here.ID != last.ID || !has(there.records(n), half.ID) {
@@ -71,6 +75,27 @@ func TestAResumeThatWasInterruptedIsNotDoneBecauseItsHalfWasPushed(t *testing.T)
 		}
 		if url, err := n.Remotes().Begun(); err != nil || url != "" {
 			t.Errorf("it has not ended: %q %v", url, err)
+		}
+	}
+}
+
+// Of a file that was being written when a resume was killed, or the power failed, a part is there under its name.
+func TestAResumeThatWasInterruptedLeavesNoBeginningOfAnIgnoredFile(t *testing.T) {
+	p := newPlace(t, false)
+	p.eachKind(false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	for _, part := range []string{"", "SEC", "of the user's since\n"} {
+		there := newPlace(t, false)
+		there.resumeSome(m.URL)
+		there.write(".env", part)
+		p.must(there.resume(m.URL, nil))
+		p.wantShown(there.dir, p.shown(p.dir))
+		there.undo(there.openAt(there.dir))
+		if got := there.read(".env"); got != part {
+			t.Errorf("the undo of what took its place leaves %q, not %q", got, part)
 		}
 	}
 }

@@ -185,8 +185,11 @@ func (l *list) put(m Remote) {
 // Begun returns from where a resume into the worktree has begun that has not ended; "": there is none.
 func (r *Remotes) Begun() (string, error) {
 	l, err := r.read()
-	if err != nil || !l.Begun || len(l.Remotes) == 0 {
+	if err != nil || !l.Begun {
 		return "", err
+	}
+	if len(l.Remotes) == 0 {
+		return "a remote that was removed since", nil
 	}
 	return l.Remotes[0].URL, nil
 }
