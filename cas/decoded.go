@@ -62,7 +62,8 @@ func (r *decodedChunks) find(id oid.ID, o object, row []byte) []byte {
 // keep keeps the verified bytes of a chunk, if somebody wants that and there is room.
 func (r *decodedChunks) keep(id oid.ID, o object, row, raw []byte) {
 	r.mu.Lock()
-	wanted := r.users > 0 && len(raw) > 0 && r.bytes+len(raw) <= decodedBytes
+	_, has := r.kept[id]
+	wanted := !has && r.users > 0 && len(raw) > 0 && r.bytes+len(raw) <= decodedBytes
 	r.mu.Unlock()
 	if !wanted {
 		return
@@ -70,7 +71,7 @@ func (r *decodedChunks) keep(id oid.ID, o object, row, raw []byte) {
 	k := decodedChunk{frame: blake3.Sum256(row), at: o.at, raw: bytes.Clone(raw)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, has := r.kept[id]; has || r.users == 0 {
+	if _, has = r.kept[id]; has || r.users == 0 {
 		return
 	}
 	if r.kept == nil {

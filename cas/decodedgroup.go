@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 const (
@@ -16,9 +18,12 @@ const (
 
 // part returns the bytes of a part of a frame. It may be whole where the frame is
 // damaged behind it.
-func (s *Store) part(o object, row []byte) ([]byte, error) {
+func (s *Store) part(id oid.ID, o object, row []byte) ([]byte, error) {
 	g, err := s.groups.find(row), error(nil)
 	if g == nil {
+		if raw := s.kept.find(id, o, row); raw != nil {
+			return raw, nil
+		}
 		s.decoded.Add(1)
 		g = s.groups.spare()
 		if g.raw, err = s.codecs.decodeGroup(g.raw, row); err == nil {
@@ -50,13 +55,6 @@ type decodedGroup struct {
 	row, raw []byte
 	readers  int
 	listed   bool
-}
-
-// has reports whether a frame is kept, without any promise for the next moment.
-func (d *decodedGroups) has(row []byte) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.ContainsFunc(d.list, func(g *decodedGroup) bool { return bytes.Equal(g.row, row) })
 }
 
 // find returns a frame that was decoded, or nil.

@@ -76,7 +76,7 @@ func TestModelOfStagesAndSweepsBetweenEachOthersTransactions(t *testing.T) {
 		}
 	}
 	for _, what := range []string{"committed", "discarded", "swept", "full", "killed", "purged", "pruned", "dropped", "compacted"} {
-		if done[what] < seed.Times(10) {
+		if done[what] < min(10, seed.Times(10)) { // fewer with -short
 			t.Errorf("hardly anything was %s: %v", what, done)
 		}
 	}

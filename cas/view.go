@@ -231,7 +231,7 @@ func (s *Store) expand(id oid.ID, o object, row, base []byte) ([]byte, error) {
 	if o.form == delta && base == nil {
 		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %v", ErrCorrupt, id)
 	}
-	if o.form == whole || o.form == part && !s.groups.has(row) {
+	if o.form == whole {
 		if raw := s.kept.find(id, o, row); raw != nil {
 			return raw, nil
 		}
@@ -239,7 +239,7 @@ func (s *Store) expand(id oid.ID, o object, row, base []byte) ([]byte, error) {
 	var raw []byte
 	var err error
 	if o.form == part {
-		raw, err = s.part(o, row)
+		raw, err = s.part(id, o, row)
 	} else {
 		s.decoded.Add(1)
 		raw, err = s.codecs.decode(row, base, int(o.size))

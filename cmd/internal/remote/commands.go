@@ -184,7 +184,7 @@ func (a *app) remove(c *cobra.Command, args []string) error {
 		err = e.Remotes().StopFollowing(ctx) // first: it may push for hours, and Remove waits for that
 	}
 	var told remoteTold
-	if err == nil {
+	if err == nil && a.JSON {
 		told, err = toldOf(ctx, e.Remotes(), m) // afterwards nothing is known of it
 	}
 	if err == nil {
