@@ -146,6 +146,10 @@ func TestHostileRefsAreNamedAndTheRestIsRead(t *testing.T) {
 	r.commit(sharedPrefix+"stash/1", tree, "WIP on main: x", "HEAD", r.Git("commit-tree", tree, "-m", "index on main"))
 	r.loseTree(sharedPrefix + "lost-tree")
 
+	odd, err := filepath.Glob(r.Path(".git", "refs", "checkpoints", "main", "*\U0001F600"))
+	if err != nil || len(odd) != 1 {
+		t.Fatal(odd, err) // some file systems spell the name otherwise
+	}
 	got := r.all(&Options{Session: func(string) string { return r.Dir }})
 	if c := got[good]; c.Err != nil || c.Kind != HookV1 {
 		t.Errorf("the good one: %+v", c)
@@ -156,7 +160,7 @@ func TestHostileRefsAreNamedAndTheRestIsRead(t *testing.T) {
 		sharedPrefix + "cut": ErrMalformed, sharedPrefix + "other-tree": ErrMalformed, sharedPrefix + "no-json": ErrMalformed,
 		sharedPrefix + "stash/1": ErrForeign, sharedPrefix + "lost-tree": gitbridge.ErrMissing,
 		"refs/tallow/rewind/s/turn-x": ErrForeign, "refs/tallow/rewind/a/b/turn-1": ErrForeign,
-		"refs/checkpoints/main/1": ErrForeign, "refs/checkpoints/main/über\U0001F600": ErrForeign,
+		"refs/checkpoints/main/1": ErrForeign, "refs/checkpoints/main/" + filepath.Base(odd[0]): ErrForeign,
 	} {
 		c, ok := got[name]
 		if !ok || c.Err == nil || want != nil && !errors.Is(c.Err, want) {

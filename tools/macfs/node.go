@@ -26,7 +26,9 @@ type node struct {
 	spelt map[string]string // of a directory that was listed: the names in it, by what they are folded to
 }
 
-// names keeps the places of all nodes.
+// names keeps the places of all nodes. What looks a name up holds it until the node has that
+// name, and what renames holds it until the name has moved: else an answer from before a
+// rename would lead back from the place that the rename gave.
 var names sync.Mutex
 
 // The whole of what the kernel may ask.
@@ -62,9 +64,19 @@ func (n *node) OnForget() {
 
 // path leads to the node.
 func (n *node) path() string {
+	path, _ := n.place()
+	return path
+}
+
+// place leads to the node, and gives the flag under which the path means the node itself, be
+// it a link: a handle's entry in /proc is a link that must be gone through.
+func (n *node) place() (path string, flag int) {
 	names.Lock()
 	defer names.Unlock()
-	return n.pathLocked()
+	if n.fd < 0 {
+		flag = unix.AT_SYMLINK_NOFOLLOW
+	}
+	return n.pathLocked(), flag
 }
 
 func (n *node) pathLocked() string {
@@ -94,11 +106,9 @@ func (n *node) goes(name string) {
 	}
 }
 
-// moved notes where the node under a name lies from now on.
-func (n *node) moved(name string, to *node, path string) {
+// movedLocked notes where the node under a name lies from now on.
+func (n *node) movedLocked(name string, to *node, path string) {
 	if kid := n.GetChild(name); kid != nil {
-		names.Lock()
-		defer names.Unlock()
 		k := kid.Operations().(*node)
 		k.parent, k.name = to, filepath.Base(path)
 	}
@@ -128,6 +138,10 @@ func (n *node) at(name string) string {
 func (n *node) spell(path string, there bool) {
 	names.Lock()
 	defer names.Unlock()
+	n.spellLocked(path, there)
+}
+
+func (n *node) spellLocked(path string, there bool) {
 	name := filepath.Base(path)
 	if there {
 		n.spelt[fold(name)] = name
@@ -140,24 +154,17 @@ func fold(name string) string { return norm.NFD.String(cases.Fold().String(norm.
 
 // child gives the node of what lies at a path in the directory.
 func (n *node) child(ctx context.Context, path string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	names.Lock()
+	defer names.Unlock()
 	var st syscall.Stat_t
 	if err := syscall.Lstat(path, &st); err != nil {
 		return nil, fs.ToErrno(err)
 	}
 	out.FromStat(&st)
 	kid := n.NewInode(ctx, &node{fd: -1}, fs.StableAttr{Mode: st.Mode, Ino: st.Ino, Gen: st.Dev})
-	names.Lock()
-	defer names.Unlock()
 	k := kid.Operations().(*node) // perhaps one that was known by another name
 	k.parent, k.name = n, filepath.Base(path)
 	return kid, 0
-}
-
-func (n *node) stat(st *syscall.Stat_t) syscall.Errno {
-	if n.fd >= 0 {
-		return fs.ToErrno(syscall.Stat(n.path(), st))
-	}
-	return fs.ToErrno(syscall.Lstat(n.path(), st))
 }
 
 // made gives what was just made at a path to who asked for it.
@@ -177,28 +184,31 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 }
 
 func (n *node) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	path, flag := n.place()
+	look := syscall.Lstat
+	if flag == 0 {
+		look = syscall.Stat
+	}
 	var st syscall.Stat_t
-	errno := n.stat(&st)
+	err := look(path, &st)
 	out.FromStat(&st)
-	return errno
+	return fs.ToErrno(err)
 }
 
 // Statx tells also when the file was made.
 func (n *node) Statx(_ context.Context, _ fs.FileHandle, _, mask uint32, out *fuse.StatxOut) syscall.Errno {
-	flags := unix.AT_SYMLINK_NOFOLLOW
-	if n.fd >= 0 {
-		flags = 0
-	}
+	path, flag := n.place()
 	var st unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, n.path(), flags, int(mask), &st)
+	err := unix.Statx(unix.AT_FDCWD, path, flag, int(mask), &st)
 	out.FromStatx(&st)
 	return fs.ToErrno(err)
 }
 
 func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	path, flag := n.place()
 	var err error
 	if m, ok := in.GetMode(); ok && err == nil {
-		err = unix.Chmod(n.path(), m)
+		err = unix.Chmod(path, m)
 	}
 	uid, set := in.GetUID()
 	gid, also := in.GetGID()
@@ -209,10 +219,10 @@ func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn,
 		if !also {
 			gid = ^uint32(0)
 		}
-		err = os.Lchown(n.path(), int(int32(uid)), int(int32(gid)))
+		err = unix.Fchownat(unix.AT_FDCWD, path, int(int32(uid)), int(int32(gid)), flag)
 	}
 	if size, ok := in.GetSize(); ok && err == nil {
-		err = unix.Truncate(n.path(), int64(size))
+		err = unix.Truncate(path, int64(size))
 	}
 	atime, set := in.GetATime()
 	mtime, also := in.GetMTime()
@@ -224,7 +234,7 @@ func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn,
 		if also {
 			times[1] = unix.NsecToTimespec(mtime.UnixNano())
 		}
-		err = unix.UtimesNanoAt(unix.AT_FDCWD, n.path(), times, unix.AT_SYMLINK_NOFOLLOW)
+		err = unix.UtimesNanoAt(unix.AT_FDCWD, path, times, flag)
 	}
 	if err != nil {
 		return fs.ToErrno(err)
@@ -302,16 +312,18 @@ func (n *node) Rename(_ context.Context, name string, to fs.InodeEmbedder, newNa
 	if flags == 0 {
 		dir.goes(newName)
 	}
+	names.Lock()
+	defer names.Unlock()
 	if err := unix.Renameat2(unix.AT_FDCWD, old, unix.AT_FDCWD, target, uint(flags)); err != nil {
 		return fs.ToErrno(err)
 	}
 	if flags&unix.RENAME_EXCHANGE != 0 {
-		dir.moved(newName, n, old)
+		dir.movedLocked(newName, n, old)
 	} else {
-		n.spell(old, false)
-		dir.spell(target, true)
+		n.spellLocked(old, false)
+		dir.spellLocked(target, true)
 	}
-	n.moved(name, dir, target)
+	n.movedLocked(name, dir, target)
 	return 0
 }
 
