@@ -47,11 +47,7 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := openToRead(path)
-	for tries := 0; errors.Is(err, busy) && tries < leaseTries; tries++ {
-		time.Sleep(leaseStep)
-		f, err = openToRead(path)
-	}
+	f, err := patiently(path, openToRead)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,6 +58,16 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, errors.Join(err, f.Close())
 	}
 	return f, st, nil
+}
+
+// patiently opens a file that another program may keep from everybody for a moment.
+func patiently(path string, open func(string) (*os.File, error)) (*os.File, error) {
+	f, err := open(path)
+	for tries := 0; errors.Is(err, busy) && tries < leaseTries; tries++ {
+		time.Sleep(leaseStep)
+		f, err = open(path)
+	}
+	return f, err
 }
 
 // Sync makes a file durable that somebody else wrote.
