@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fs"
@@ -32,11 +31,10 @@ func main() {
 }
 
 func mount(backing, at string) error {
-	backing, err := filepath.Abs(backing)
+	root, err := open(backing, &syscall.Stat_t{})
 	if err != nil {
 		return err
 	}
-	root := &node{name: backing, fd: -1}
 	server, err := fs.Mount(at, root, &fs.Options{
 		MountOptions: fuse.MountOptions{
 			AllowOther: os.Geteuid() == 0, FsName: "macfs", Name: "macfs", DirectMount: true,

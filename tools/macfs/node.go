@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -15,20 +16,23 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A node is a file, directory or link. It is where it was found last: its name there is
-// spelt as it is below.
+// A node is a file, directory or link, whatever its name is by now. The kernel may know it
+// longer than it has a name.
 type node struct {
 	fs.Inode
-	parent *node
-	name   string // of the root: a whole path
-	fd     int    // once a name of it was removed: a handle (O_PATH), as it may be open still; else -1
+	fd int // a handle (O_PATH)
+	id identity
 
 	spelt map[string]string // of a directory that was listed: the names in it, by what they are folded to
 }
 
-// names keeps the places of all nodes. What looks a name up holds it until the node has that
-// name, and what renames holds it until the name has moved: else an answer from before a
-// rename would lead back from the place that the rename gave.
+type identity struct{ dev, ino uint64 }
+
+// known are the nodes that the kernel may know.
+var known = map[identity]*node{}
+
+// names guards known and what directories list. Names are looked up, made, changed and
+// removed one after the other: no answer is from before a change that was already told of.
 var names sync.Mutex
 
 // The whole of what the kernel may ask.
@@ -55,75 +59,31 @@ var (
 	_ fs.NodeOnForgetter    = (*node)(nil)
 )
 
-// OnForget closes the handle: the kernel knows the node no more.
+// OnForget closes the handle: the kernel knows the node no more. Somebody may just have
+// found it, and make it known anew.
 func (n *node) OnForget() {
-	if n.fd >= 0 {
-		_ = unix.Close(n.fd)
-	}
-}
-
-// path leads to the node.
-func (n *node) path() string {
-	path, _ := n.place()
-	return path
-}
-
-// place leads to the node, and gives the flag under which the path means the node itself, be
-// it a link: a handle's entry in /proc is a link that must be gone through.
-func (n *node) place() (path string, flag int) {
 	names.Lock()
 	defer names.Unlock()
-	if n.fd < 0 {
-		flag = unix.AT_SYMLINK_NOFOLLOW
+	if known[n.id] == n {
+		delete(known, n.id)
 	}
-	return n.pathLocked(), flag
-}
-
-func (n *node) pathLocked() string {
-	switch {
-	case n.fd >= 0:
-		return fmt.Sprintf("/proc/self/fd/%d", n.fd)
-	case n.parent == nil:
-		return n.name
-	}
-	return filepath.Join(n.parent.pathLocked(), n.name)
-}
-
-// goes makes sure that the node under a name can be reached once it has lost that name.
-func (n *node) goes(name string) {
-	kid := n.GetChild(name)
-	if kid == nil {
-		return
-	}
-	k := kid.Operations().(*node)
-	path := k.path()
-	names.Lock()
-	defer names.Unlock()
-	if k.fd < 0 && !kid.IsDir() {
-		if fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
-			k.fd = fd
+	time.AfterFunc(time.Second, func() {
+		if n.Forgotten() {
+			_ = unix.Close(n.fd)
 		}
-	}
+	})
 }
 
-// movedLocked notes where the node under a name lies from now on.
-func (n *node) movedLocked(name string, to *node, path string) {
-	if kid := n.GetChild(name); kid != nil {
-		k := kid.Operations().(*node)
-		k.parent, k.name = to, filepath.Base(path)
-	}
-}
+// path leads to the node itself, be it a link.
+func (n *node) path() string { return fmt.Sprintf("/proc/self/fd/%d", n.fd) }
 
 // at leads to what lies under a name, in the spelling that it has there; a name that is
 // not there is one that can be made.
 func (n *node) at(name string) string {
 	name = norm.NFD.String(name)
-	dir := n.path()
-	names.Lock()
-	defer names.Unlock()
 	if n.spelt == nil {
 		n.spelt = map[string]string{}
-		list, _ := os.ReadDir(dir)
+		list, _ := os.ReadDir(n.path())
 		for _, e := range list {
 			n.spelt[fold(e.Name())] = e.Name()
 		}
@@ -131,17 +91,11 @@ func (n *node) at(name string) string {
 	if there, ok := n.spelt[fold(name)]; ok {
 		name = there
 	}
-	return filepath.Join(dir, name)
+	return n.path() + "/" + name
 }
 
 // spell notes that a path of the directory is there, or that it is not.
 func (n *node) spell(path string, there bool) {
-	names.Lock()
-	defer names.Unlock()
-	n.spellLocked(path, there)
-}
-
-func (n *node) spellLocked(path string, there bool) {
 	name := filepath.Base(path)
 	if there {
 		n.spelt[fold(name)] = name
@@ -152,19 +106,33 @@ func (n *node) spellLocked(path string, there bool) {
 
 func fold(name string) string { return norm.NFD.String(cases.Fold().String(norm.NFD.String(name))) }
 
+// open makes a node of what lies at a path.
+func open(path string, st *syscall.Stat_t) (*node, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Fstat(fd, st); err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return &node{fd: fd, id: identity{st.Dev, st.Ino}}, nil
+}
+
 // child gives the node of what lies at a path in the directory.
 func (n *node) child(ctx context.Context, path string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	names.Lock()
-	defer names.Unlock()
 	var st syscall.Stat_t
-	if err := syscall.Lstat(path, &st); err != nil {
+	found, err := open(path, &st)
+	if err != nil {
 		return nil, fs.ToErrno(err)
 	}
 	out.FromStat(&st)
-	kid := n.NewInode(ctx, &node{fd: -1}, fs.StableAttr{Mode: st.Mode, Ino: st.Ino, Gen: st.Dev})
-	k := kid.Operations().(*node) // perhaps one that was known by another name
-	k.parent, k.name = n, filepath.Base(path)
-	return kid, 0
+	if before := known[found.id]; before != nil {
+		_ = unix.Close(found.fd)
+		found = before
+	}
+	known[found.id] = found
+	return n.NewInode(ctx, found, fs.StableAttr{Mode: st.Mode, Ino: st.Ino, Gen: st.Dev}), 0
 }
 
 // made gives what was just made at a path to who asked for it.
@@ -180,35 +148,30 @@ func (n *node) made(ctx context.Context, path string, out *fuse.EntryOut, err er
 }
 
 func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	names.Lock()
+	defer names.Unlock()
 	return n.child(ctx, n.at(name), out)
 }
 
 func (n *node) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	path, flag := n.place()
-	look := syscall.Lstat
-	if flag == 0 {
-		look = syscall.Stat
-	}
 	var st syscall.Stat_t
-	err := look(path, &st)
+	err := syscall.Fstat(n.fd, &st)
 	out.FromStat(&st)
 	return fs.ToErrno(err)
 }
 
 // Statx tells also when the file was made.
 func (n *node) Statx(_ context.Context, _ fs.FileHandle, _, mask uint32, out *fuse.StatxOut) syscall.Errno {
-	path, flag := n.place()
 	var st unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, path, flag, int(mask), &st)
+	err := unix.Statx(n.fd, "", unix.AT_EMPTY_PATH, int(mask), &st)
 	out.FromStatx(&st)
 	return fs.ToErrno(err)
 }
 
 func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	path, flag := n.place()
 	var err error
 	if m, ok := in.GetMode(); ok && err == nil {
-		err = unix.Chmod(path, m)
+		err = unix.Chmod(n.path(), m)
 	}
 	uid, set := in.GetUID()
 	gid, also := in.GetGID()
@@ -219,10 +182,10 @@ func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn,
 		if !also {
 			gid = ^uint32(0)
 		}
-		err = unix.Fchownat(unix.AT_FDCWD, path, int(int32(uid)), int(int32(gid)), flag)
+		err = os.Chown(n.path(), int(int32(uid)), int(int32(gid)))
 	}
 	if size, ok := in.GetSize(); ok && err == nil {
-		err = unix.Truncate(path, int64(size))
+		err = unix.Truncate(n.path(), int64(size))
 	}
 	atime, set := in.GetATime()
 	mtime, also := in.GetMTime()
@@ -234,7 +197,7 @@ func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn,
 		if also {
 			times[1] = unix.NsecToTimespec(mtime.UnixNano())
 		}
-		err = unix.UtimesNanoAt(unix.AT_FDCWD, path, times, flag)
+		err = unix.UtimesNanoAt(unix.AT_FDCWD, n.path(), times, 0)
 	}
 	if err != nil {
 		return fs.ToErrno(err)
@@ -251,6 +214,8 @@ func (n *node) Open(_ context.Context, flags uint32) (fs.FileHandle, uint32, sys
 }
 
 func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+	names.Lock()
+	defer names.Unlock()
 	path := n.at(name)
 	fd, err := unix.Open(path, int(flags)&^unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 	kid, errno := n.made(ctx, path, out, err)
@@ -261,21 +226,27 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 }
 
 func (n *node) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	path := n.at(name)
-	return n.made(ctx, path, out, unix.Mkdir(path, mode))
+	return n.make(ctx, name, out, func(path string) error { return unix.Mkdir(path, mode) })
 }
 
 func (n *node) Mknod(ctx context.Context, name string, mode, dev uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	path := n.at(name)
-	return n.made(ctx, path, out, unix.Mknod(path, mode, int(dev)))
+	return n.make(ctx, name, out, func(path string) error { return unix.Mknod(path, mode, int(dev)) })
 }
 
 func (n *node) Symlink(ctx context.Context, target, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	return n.make(ctx, name, out, func(path string) error { return unix.Symlink(target, path) })
+}
+
+func (n *node) make(ctx context.Context, name string, out *fuse.EntryOut, make func(path string) error) (*fs.Inode, syscall.Errno) {
+	names.Lock()
+	defer names.Unlock()
 	path := n.at(name)
-	return n.made(ctx, path, out, unix.Symlink(target, path))
+	return n.made(ctx, path, out, make(path))
 }
 
 func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	names.Lock()
+	defer names.Unlock()
 	path := n.at(name)
 	if err := unix.Linkat(unix.AT_FDCWD, target.(*node).path(), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW); err != nil {
 		return nil, fs.ToErrno(err)
@@ -285,15 +256,13 @@ func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, o
 }
 
 func (n *node) Unlink(_ context.Context, name string) syscall.Errno {
-	n.goes(name)
-	return n.gone(name, unix.Unlink)
+	return n.remove(name, unix.Unlink)
 }
+func (n *node) Rmdir(_ context.Context, name string) syscall.Errno { return n.remove(name, unix.Rmdir) }
 
-func (n *node) Rmdir(_ context.Context, name string) syscall.Errno {
-	return n.gone(name, unix.Rmdir)
-}
-
-func (n *node) gone(name string, remove func(string) error) syscall.Errno {
+func (n *node) remove(name string, remove func(string) error) syscall.Errno {
+	names.Lock()
+	defer names.Unlock()
 	path := n.at(name)
 	err := remove(path)
 	if err == nil {
@@ -304,39 +273,26 @@ func (n *node) gone(name string, remove func(string) error) syscall.Errno {
 
 // Rename gives a name another spelling too.
 func (n *node) Rename(_ context.Context, name string, to fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
-	old, dir := n.at(name), to.(*node)
-	target := dir.at(newName)
-	if same(old, target) && flags&unix.RENAME_EXCHANGE == 0 {
-		target, flags = filepath.Join(dir.path(), norm.NFD.String(newName)), 0
-	}
-	if flags == 0 {
-		dir.goes(newName)
-	}
 	names.Lock()
 	defer names.Unlock()
+	old, dir := n.at(name), to.(*node)
+	target := dir.at(newName)
+	if old == target && flags&unix.RENAME_EXCHANGE == 0 {
+		target, flags = dir.path()+"/"+norm.NFD.String(newName), 0
+	}
 	if err := unix.Renameat2(unix.AT_FDCWD, old, unix.AT_FDCWD, target, uint(flags)); err != nil {
 		return fs.ToErrno(err)
 	}
-	if flags&unix.RENAME_EXCHANGE != 0 {
-		dir.movedLocked(newName, n, old)
-	} else {
-		n.spellLocked(old, false)
-		dir.spellLocked(target, true)
+	if flags&unix.RENAME_EXCHANGE == 0 {
+		n.spell(old, false)
+		dir.spell(target, true)
 	}
-	n.movedLocked(name, dir, target)
 	return 0
-}
-
-// same reports whether two paths are one name of one directory.
-func same(a, b string) bool {
-	var x, y unix.Stat_t
-	return fold(filepath.Base(a)) == fold(filepath.Base(b)) &&
-		unix.Stat(filepath.Dir(a), &x) == nil && unix.Stat(filepath.Dir(b), &y) == nil && x.Ino == y.Ino && x.Dev == y.Dev
 }
 
 func (n *node) Readlink(context.Context) ([]byte, syscall.Errno) {
 	buf := make([]byte, unix.PathMax)
-	size, err := unix.Readlink(n.path(), buf)
+	size, err := unix.Readlinkat(n.fd, "", buf)
 	return buf[:max(size, 0)], fs.ToErrno(err)
 }
 
