@@ -118,6 +118,34 @@ func TestAResumeGoesOnFromWhereItsRepositoryLiesNowUnderOneName(t *testing.T) {
 	}
 }
 
+func TestAResumeBesideARemoteOfItsNameHasANameOfItsOwn(t *testing.T) {
+	p := newPlace(t, false)
+	p.eachKind(false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	there := newPlace(t, false)
+	n := there.open()
+	other := away.Remote{Name: "origin", URL: filepath.Join(t.TempDir(), "other")}
+	p.must(n.Remotes().Make(t.Context(), other, remotePassword, true))
+	other = there.added(n, other)
+	there.resumeSome(m.URL)
+	if url, err := n.Remotes().Begun(); err != nil || url != m.URL {
+		t.Errorf("begun: %q, %v", url, err)
+	}
+	p.must(there.resume(m.URL, nil))
+	p.wantShown(there.dir, p.shown(p.dir))
+	if url, err := n.Remotes().Begun(); err != nil || url != "" {
+		t.Errorf("begun, after its end: %q, %v", url, err)
+	}
+	for name, url := range map[string]string{"origin": other.URL, "origin-2": m.URL} {
+		if is, err := n.Remotes().Find(name); err != nil || is.URL != url {
+			t.Errorf("%s is %+v, %v", name, is, err)
+		}
+	}
+}
+
 func TestAResumeOfWhichNothingCameHindersNoneOfAnotherHistory(t *testing.T) {
 	var p *place
 	var urls []string

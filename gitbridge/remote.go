@@ -255,6 +255,7 @@ var sayings = []struct {
 		"the host does not let this user in: git has to reach it without a question, by a credential helper or the ssh agent"},
 	{[]string{"certificate"}, "the host's certificate is not trusted: http.sslCAInfo of git's configuration names one that is"},
 	{[]string{"No space left on device", "Disk quota exceeded"}, "a disk is full, here or there: make room, and try again"},
+	{[]string{"alternate object path", "info/alternates"}, "a directory of objects that is borrowed (objects/info/alternates) is missing, here or there"},
 	{[]string{"does not appear to be a git repository", "Repository not found", "repository not found", "does not exist", "' not found"}, "there is no git repository"},
 	{[]string{"remote rejected", "hook declined", "hidden ref", "rejected"}, "the host refuses what is pushed"},
 	{[]string{"mismatched algorithms", "object-format", "object format"}, "the repository there makes its ids in another way than this one"},

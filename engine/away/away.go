@@ -47,7 +47,7 @@ type Remote struct {
 // A list is the file of the remotes of a store.
 type list struct {
 	History string   `json:"history,omitempty"` // which history the store goes on with; "": its own
-	Begun   bool     `json:"begun,omitempty"`   // a resume is under way, or was interrupted
+	Begun   string   `json:"begun,omitempty"`   // a resume from this remote is under way, or was interrupted
 	Remotes []Remote `json:"remotes"`
 
 	Resuming oid.ID `json:"resuming,omitzero"` // the snapshot that it brings

@@ -113,7 +113,7 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 	}
 	if err == nil {
 		err = r.change(ctx, func(l *list) error {
-			l.Begun, l.Resuming = false, oid.ID{}
+			l.Begun, l.Resuming = "", oid.ID{}
 			return nil
 		})
 	}
@@ -124,7 +124,7 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 // here was recorded, and pushed, as far as it had come.
 func (r *Remotes) toGoOn(ctx context.Context, all []*Distant, want string) (among []*Distant, err error) {
 	l, err := r.read()
-	if err != nil || !l.Begun || want != "" {
+	if err != nil || l.Begun == "" || want != "" {
 		return all, err
 	}
 	err = r.View(ctx, func(v *records.View) error {
@@ -153,30 +153,26 @@ func (r *Remotes) follow(ctx context.Context, d *Distant, m Remote, anew bool) e
 			if !anew {
 				return fmt.Errorf("%w: this directory goes on with another history", records.ErrRefused)
 			}
-			l.Remotes = slices.DeleteFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name })
+			l.Remotes = slices.DeleteFunc(l.Remotes, func(o Remote) bool { return o.Name == l.Begun })
 		}
-		l.History, l.Begun, l.Resuming = d.History, true, d.Of
-		l.put(m)
+		l.History, l.Begun, l.Resuming = d.History, l.put(m), d.Of
 		return nil
 	})
 }
 
-// put adds a remote that is not among them yet. A repository that lies elsewhere now has one name all the same, and no
-// two have the same.
-func (l *list) put(m Remote) {
-	if slices.Contains(l.Remotes, m) {
-		return
-	}
+// put adds a remote that is not among them yet, and returns its name. A repository that lies elsewhere now has one name
+// all the same, and no two have the same.
+func (l *list) put(m Remote) string {
 	name := m.Name
 	for n := 2; ; n++ {
 		i := slices.IndexFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name })
 		if i < 0 {
 			l.Remotes = append(l.Remotes, m)
-			return
+			return m.Name
 		}
 		if o := l.Remotes[i]; o.Repo == m.Repo && o.Git == m.Git {
 			l.Remotes[i] = m
-			return
+			return m.Name
 		}
 		m.Name = fmt.Sprintf("%s-%d", name, n)
 	}
@@ -185,13 +181,13 @@ func (l *list) put(m Remote) {
 // Begun returns from where a resume into the worktree has begun that has not ended; "": there is none.
 func (r *Remotes) Begun() (string, error) {
 	l, err := r.read()
-	if err != nil || !l.Begun {
+	if err != nil || l.Begun == "" {
 		return "", err
 	}
-	if len(l.Remotes) == 0 {
-		return "a remote that was removed since", nil
+	if i := slices.IndexFunc(l.Remotes, func(m Remote) bool { return m.Name == l.Begun }); i >= 0 {
+		return l.Remotes[i].URL, nil
 	}
-	return l.Remotes[0].URL, nil
+	return "a remote that was removed since", nil
 }
 
 // stayed returns the paths of a snapshot that stay on the machine that recorded it.
@@ -238,14 +234,14 @@ func (r *Remotes) claim(ctx context.Context, d *Distant, m Remote) (empty bool, 
 	switch {
 	case err != nil:
 		return false, err
-	case l.Begun && l.History == d.History: // it was interrupted
-	case l.Begun && fresh && len(there) == 0: // nothing had come
+	case l.Begun != "" && l.History == d.History: // it was interrupted
+	case l.Begun != "" && fresh && len(there) == 0: // nothing had come
 	case len(there) > 0:
 		return false, fmt.Errorf("%w: %s is not empty: resume into an empty directory, or \"rewind fetch\" brings here what a remote has of its history", records.ErrRefused, r.Root)
 	case !fresh:
 		return false, fmt.Errorf("%w: %s has a history of its own", records.ErrRefused, r.Root)
 	}
-	return len(there) == 0, r.follow(ctx, d, m, l.Begun && fresh && len(there) == 0)
+	return len(there) == 0, r.follow(ctx, d, m, l.Begun != "" && fresh && len(there) == 0)
 }
 
 // algorithmOf tells by what the ids of a history are made.
