@@ -48,14 +48,16 @@ type index struct {
 }
 
 type indexFile struct {
-	Supersedes []ID        `json:"supersedes,omitempty"`
-	Packs      []indexPack `json:"packs"`
+	Supersedes idList          `json:"supersedes,omitempty"`
+	Packs      list[indexPack] `json:"packs"`
 }
 
 type indexPack struct {
-	ID    ID          `json:"id"`
-	Blobs []indexBlob `json:"blobs"`
+	ID    ID              `json:"id"`
+	Blobs list[indexBlob] `json:"blobs"`
 }
+
+func (p indexPack) name() ID { return p.ID }
 
 type indexBlob struct {
 	ID     ID     `json:"id"`
@@ -64,6 +66,8 @@ type indexBlob struct {
 	Length uint32 `json:"length"`
 	Plain  uint32 `json:"uncompressed_length,omitempty"`
 }
+
+func (b indexBlob) name() ID { return b.ID }
 
 // IndexFiles lists the files of the index that are there.
 func (r *Repo) IndexFiles(ctx context.Context) ([]ID, error) { return r.names(ctx, "index") }

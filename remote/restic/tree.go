@@ -40,7 +40,7 @@ type nodeFile struct {
 	Size    uint64    `json:"size,omitempty"`
 	Links   uint64    `json:"links,omitempty"`
 	Target  string    `json:"linktarget,omitempty"`
-	Content []ID      `json:"content"`
+	Content idList    `json:"content"`
 	Subtree *ID       `json:"subtree,omitempty"`
 }
 
@@ -54,7 +54,7 @@ func (w *Writer) PutTree(nodes []Node) (ID, error) {
 		case "file":
 			f.Size, f.Links, f.Content = uint64(n.Size), 1, n.Content
 			if f.Content == nil {
-				f.Content = []ID{} // restic takes null for damage
+				f.Content = idList{} // restic takes null for damage
 			}
 		case "dir":
 			f.Subtree = &n.Subtree
@@ -107,32 +107,48 @@ func (r *Repo) Trees(ctx context.Context, ids []ID, f func(id ID, nodes []Node))
 }
 
 func parseTree(id ID, plain []byte) ([]Node, error) {
-	var list struct {
-		Nodes []nodeFile `json:"nodes"`
-	}
-	err := json.Unmarshal(plain, &list)
-	if err == nil && len(list.Nodes) > nodesMost {
-		err = fmt.Errorf("%d names", len(list.Nodes))
-	}
+	list := nodeList{seen: map[string]bool{}}
+	err := json.Unmarshal(plain, &struct {
+		Nodes *nodeList `json:"nodes"`
+	}{&list})
 	if err != nil {
 		return nil, fmt.Errorf("%w: tree %v: %w", ErrTampered, id, err)
 	}
-	nodes, seen := make([]Node, len(list.Nodes)), make(map[string]bool, len(list.Nodes))
-	for i, f := range list.Nodes {
+	return list.nodes, nil
+}
+
+// A nodeList takes the nodes of a tree one after another, and the first that is none ends it: three bytes name a node,
+// and sixty times as many hold one.
+type nodeList struct {
+	nodes []Node
+	seen  map[string]bool
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *nodeList) UnmarshalJSON(text []byte) error {
+	return eachElement(text, func(one []byte) error {
+		if len(l.nodes) == nodesMost {
+			return fmt.Errorf("more than %d names", nodesMost)
+		}
+		var f nodeFile
+		if err := json.Unmarshal(one, &f); err != nil {
+			return err
+		}
 		name, err := strconv.Unquote(`"` + f.Name + `"`)
-		if err == nil && (name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") || seen[name]) {
+		if err == nil && (name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") || l.seen[name]) {
 			err = errName
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: tree %v: %w: %q", ErrTampered, id, err, f.Name)
+			return fmt.Errorf("%w: %q", err, f.Name)
 		}
-		seen[name] = true
-		nodes[i] = Node{Name: name, Type: f.Type, Mode: fs.FileMode(f.Mode), Size: int64(f.Size & (1<<63 - 1)), Target: f.Target, Content: f.Content}
+		l.seen[name] = true
+		n := Node{Name: name, Type: f.Type, Mode: fs.FileMode(f.Mode), Size: int64(f.Size & (1<<63 - 1)), Target: f.Target, Content: f.Content}
 		if f.Subtree != nil {
-			nodes[i].Subtree = *f.Subtree
+			n.Subtree = *f.Subtree
 		}
-	}
-	return nodes, nil
+		l.nodes = append(l.nodes, n)
+		return nil
+	})
 }
 
 // Content reads a file whole that has at most so many bytes.

@@ -1,0 +1,64 @@
+package restic
+
+import (
+	"bytes"
+	"encoding/json"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allocated is what f takes of memory, the collected too.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func TestNoListOfNothingTakesMoreMemoryThanItsText(t *testing.T) {
+	many := func(before, one, after string) []byte {
+		return []byte(before + strings.Repeat(one+",", 1<<20) + one + after)
+	}
+	for name, text := range map[string][]byte{
+		"nodes":    many(`{"nodes":[`, "{}", "]}"),
+		"nulls":    many(`{"nodes":[`, "null", "]}"),
+		"contents": many(`{"nodes":[{"name":"f","type":"file","content":[`, "null", "]}]}"),
+	} {
+		var err error
+		if n := allocated(func() { _, err = parseTree(ID{}, text) }); err == nil || n > uint64(len(text)) {
+			t.Errorf("%s: %d bytes of text took %d of memory, %v", name, len(text), n, err)
+		}
+	}
+	for name, text := range map[string][]byte{
+		"packs":      many(`{"packs":[`, "{}", "]}"),
+		"blobs":      many(`{"packs":[{"id":"`+strings.Repeat("0a", 32)+`","blobs":[`, "{}", "]}]}"),
+		"supersedes": many(`{"supersedes":[`, "null", "]}"),
+	} {
+		var f indexFile
+		var err error
+		if n := allocated(func() { err = json.Unmarshal(text, &f) }); err == nil || n > uint64(len(text)) {
+			t.Errorf("%s: %d bytes of text took %d of memory, %v", name, len(text), n, err)
+		}
+	}
+}
+
+func TestATreeIsReadWhateverTheSpaceInIt(t *testing.T) {
+	id := strings.Repeat("0a", 32)
+	text := ` { "x" : [ {"y":"]}\"["} ] , "nodes" : [ { "name":"a,]\\\"b" , "content" : [ "` + id + `" , "` + id + "\"\n ] , \"o\":{\"p\":[1,2]}} ,\t{\"name\":\"c\",\"content\":null} ] } "
+	nodes, err := parseTree(ID{}, []byte(text))
+	if err != nil || len(nodes) != 2 || nodes[0].Name != `a,]"b` || len(nodes[0].Content) != 2 || !bytes.Equal(nodes[0].Content[1][:], bytes.Repeat([]byte{10}, 32)) || nodes[1].Content != nil {
+		t.Errorf("%+v %v", nodes, err)
+	}
+	for _, empty := range []string{`{"nodes":[]}`, `{"nodes":[ ]}`, `{"nodes":null}`, `{}`} {
+		if nodes, err := parseTree(ID{}, []byte(empty)); err != nil || len(nodes) != 0 {
+			t.Errorf("%s: %v %v", empty, nodes, err)
+		}
+	}
+	bad := []string{`{"nodes":{}}`, `{"nodes":[1]}`, `{"nodes":[{"name":"a","content":["` + id[1:] + `"]}]}`, `{"nodes":[{"name":"a","content":"` + id + `"}]}`, `{"nodes":[{"name":"a"},{"name":"a"}]}`}
+	if i := slices.IndexFunc(bad, func(text string) bool { _, err := parseTree(ID{}, []byte(text)); return err == nil }); i >= 0 {
+		t.Errorf("%s was read", bad[i])
+	}
+}
