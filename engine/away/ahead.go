@@ -40,6 +40,9 @@ func (p *pull) snapshots(list []*Distant) (all []*pulled, err error) {
 			todo[i] = s.top
 		}
 		err = p.dirs(todo)
+		for i := 0; err == nil && i < len(all); i++ {
+			err = p.fits(all[i].top.state)
+		}
 	}
 	if err != nil && len(list) == 1 {
 		err = list[0].located(err)

@@ -40,6 +40,8 @@ type pull struct {
 	wanted map[oid.ID]bool
 	wants  []want // contents that are lacking
 
+	lengths lengths
+
 	overlays map[oid.ID]oid.ID // of a git remote: the tree there that shows an overlay
 }
 
@@ -235,7 +237,7 @@ func (p *pull) complete(s tree.State) bool {
 		return all
 	}
 	p.whole[s] = false
-	l, err := layOut(s, p.alg, p.local)
+	l, err := p.layOut(s, p.local)
 	if err != nil {
 		return false
 	}
@@ -283,7 +285,7 @@ func (p *pull) dir(s tree.State, at dir) (out []place, err error) {
 	if err := p.treesOf(s, beside); err != nil {
 		return nil, err
 	}
-	l, err := layOut(s, p.alg, p.load)
+	l, err := p.layOut(s, p.load)
 	if err != nil {
 		return nil, tampered("%v", err)
 	}

@@ -87,7 +87,7 @@ func (g *gitSession) dir(p *pull, s tree.State) (out []place, err error) {
 	if err := cmp.Or(p.ctx.Err(), g.treesOf(p, s)); err != nil {
 		return nil, err
 	}
-	l, err := layOut(s, p.alg, p.load)
+	l, err := p.layOut(s, p.load)
 	if err != nil {
 		return nil, tampered("%v", err)
 	}

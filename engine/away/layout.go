@@ -14,6 +14,7 @@ type layout struct {
 	dirs     []tree.State // those of the children that are directories, in their order; then directories that are not on disk
 	onDisk   int          // so many of dirs are
 	extra    []oid.ID     // contents that are not on disk, in the order of their ids
+	below    [2][]step    // directories that the git tree names, and those that the overlay names
 }
 
 // notOnDisk is the umask of a directory that is not on disk, and that of no snapshot: such a directory may lack contents,
@@ -57,6 +58,7 @@ func layOut(s tree.State, alg oid.Algorithm, load tree.Loader) (*layout, error) 
 			return nil, err
 		}
 		l.beside(entries, i == 1, shown, below)
+		l.below[i] = stepsOf(entries, i == 1)
 	}
 	slices.SortFunc(l.extra, oid.ID.Compare)
 	return l, nil

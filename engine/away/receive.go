@@ -290,7 +290,7 @@ func (v *receiver) anew() {
 	clear(v.p.whole)
 	clear(v.p.wanted)
 	clear(v.p.overlays)
-	v.p.wants, v.p.sweeps = nil, nil
+	v.p.wants, v.p.sweeps, v.p.lengths = nil, nil, lengths{}
 }
 
 // leavable reports whether the other snapshots can be brought all the same.

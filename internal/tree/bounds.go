@@ -36,3 +36,11 @@ func CheckPath(path string) error {
 	}
 	return nil
 }
+
+// CheckPathBytes is [CheckPath] of a path of which only the length is known.
+func CheckPathBytes(n int) error {
+	if n > pathBytesMax {
+		return fmt.Errorf("%w: a path of more than %d bytes", ErrLarge, pathBytesMax)
+	}
+	return nil
+}
