@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -205,4 +207,37 @@ func TestAResumeSaysWhichSnapshotsItCouldNotRead(t *testing.T) {
 	if err != nil || r.Snapshot.ID != one.ID || len(r.Fetched.Left) != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
+}
+
+// The first finds the directory empty, and writes nothing before the second had time to do all of its own.
+func TestOfTwoResumesAtOnceOneWaitsAndIsRefused(t *testing.T) {
+	p := newPlace(t, false)
+	p.eachKind(false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	there := newPlace(t, false)
+	n, err := there.tryOpen(there.dir)
+	p.must(err)
+	defer n.Close()
+	r, second := n.Remotes(), make(chan error, 1)
+	fill := r.Fill
+	r.Fill = func(ctx context.Context, s *Snapshot, trees tree.Loader) (away.Filling, error) {
+		go func() { second <- there.resume(m.URL, nil) }()
+		select {
+		case err := <-second:
+			second <- err
+		case <-time.After(time.Second):
+		}
+		return fill(ctx, s, trees)
+	}
+	out, err := r.Resume(t.Context(), away.Remote{Name: "origin", URL: m.URL}, remotePassword, "")
+	if err != nil || len(out.Written.Conflicts) > 0 {
+		t.Errorf("%+v %v", out, err)
+	}
+	if err := <-second; !errors.Is(err, ErrRefused) {
+		t.Errorf("the second: %v", err)
+	}
+	there.wantShown(there.dir, p.shown(p.dir))
 }

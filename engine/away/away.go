@@ -58,6 +58,8 @@ const (
 	listFile = "remotes.json"
 	lockFile = "lock"
 	listMost = 1 << 20
+
+	resumeFile = "resume" // who resumes into the worktree has it locked
 )
 
 // Remotes are those of one store. Its fields are for the engine, which makes one.

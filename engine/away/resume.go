@@ -10,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
@@ -89,11 +90,15 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 	if err != nil {
 		return nil, err
 	}
-	among, err := r.toGoOn(ctx, all, want)
+	if _, _, err := r.meant(ctx, all, want); err != nil {
+		return nil, errors.Join(err, bad)
+	}
+	unlock, err := r.resumingAlone(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d, ahead, err := choose(among, want, r.Owner.Now())
+	defer unlock()
+	d, ahead, err := r.meant(ctx, all, want) // another one may have been at work until now
 	if err != nil {
 		return nil, errors.Join(err, bad)
 	}
@@ -118,6 +123,35 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 		})
 	}
 	return out, err
+}
+
+// meant returns the snapshot that a resume brings, and one whose date is to come, as choose does.
+func (r *Remotes) meant(ctx context.Context, all []*Distant, want string) (d, ahead *Distant, err error) {
+	among, err := r.toGoOn(ctx, all, want)
+	if err != nil {
+		return nil, nil, err
+	}
+	return choose(among, want, r.Owner.Now())
+}
+
+// resumingAlone waits for other resumes into the worktree: of two that find it empty each would take the files of the
+// other for somebody else's. A worktree that is refused is not touched.
+func (r *Remotes) resumingAlone(ctx context.Context) (unlock func(), err error) {
+	there, err := os.ReadDir(r.Root)
+	if err != nil {
+		return nil, err
+	}
+	if l, err := r.read(); err != nil || len(there) > 0 && l.Begun == "" {
+		return func() {}, err
+	}
+	if err := durable.MakeDir(r.at()); err != nil {
+		return nil, err
+	}
+	lock, err := durable.Lock(ctx, r.at(resumeFile), durable.Exclusive)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = lock.Unlock() }, nil
 }
 
 // toGoOn are the snapshots that a resume chooses among. One that was interrupted is not taken for done because what is
