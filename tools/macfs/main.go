@@ -31,10 +31,11 @@ func main() {
 }
 
 func mount(backing, at string) error {
-	root, err := open(backing, &syscall.Stat_t{})
+	fd, err := openAt(backing)
 	if err != nil {
 		return err
 	}
+	root := &node{fd: fd}
 	server, err := fs.Mount(at, root, &fs.Options{
 		MountOptions: fuse.MountOptions{
 			AllowOther: os.Geteuid() == 0, FsName: "macfs", Name: "macfs", DirectMount: true,

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
-	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -15,25 +12,6 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
-
-// A node is a file, directory or link, whatever its name is by now. The kernel may know it
-// longer than it has a name.
-type node struct {
-	fs.Inode
-	fd int // a handle (O_PATH)
-	id identity
-
-	spelt map[string]string // of a directory that was listed: the names in it, by what they are folded to
-}
-
-type identity struct{ dev, ino uint64 }
-
-// known are the nodes that the kernel may know.
-var known = map[identity]*node{}
-
-// names guards known and what directories list. Names are looked up, made, changed and
-// removed one after the other: no answer is from before a change that was already told of.
-var names sync.Mutex
 
 // The whole of what the kernel may ask.
 var (
@@ -59,31 +37,13 @@ var (
 	_ fs.NodeOnForgetter    = (*node)(nil)
 )
 
-// OnForget closes the handle: the kernel knows the node no more. Somebody may just have
-// found it, and make it known anew.
-func (n *node) OnForget() {
-	names.Lock()
-	defer names.Unlock()
-	if known[n.id] == n {
-		delete(known, n.id)
-	}
-	time.AfterFunc(time.Second, func() {
-		if n.Forgotten() {
-			_ = unix.Close(n.fd)
-		}
-	})
-}
-
-// path leads to the node itself, be it a link.
-func (n *node) path() string { return fmt.Sprintf("/proc/self/fd/%d", n.fd) }
-
 // at leads to what lies under a name, in the spelling that it has there; a name that is
 // not there is one that can be made.
 func (n *node) at(name string) string {
 	name = norm.NFD.String(name)
 	if n.spelt == nil {
 		n.spelt = map[string]string{}
-		list, _ := os.ReadDir(n.path())
+		list, _ := os.ReadDir(pathOf(n.fd))
 		for _, e := range list {
 			n.spelt[fold(e.Name())] = e.Name()
 		}
@@ -91,7 +51,7 @@ func (n *node) at(name string) string {
 	if there, ok := n.spelt[fold(name)]; ok {
 		name = there
 	}
-	return n.path() + "/" + name
+	return n.in(name)
 }
 
 // spell notes that a path of the directory is there, or that it is not.
@@ -105,35 +65,6 @@ func (n *node) spell(path string, there bool) {
 }
 
 func fold(name string) string { return norm.NFD.String(cases.Fold().String(norm.NFD.String(name))) }
-
-// open makes a node of what lies at a path.
-func open(path string, st *syscall.Stat_t) (*node, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Fstat(fd, st); err != nil {
-		_ = unix.Close(fd)
-		return nil, err
-	}
-	return &node{fd: fd, id: identity{st.Dev, st.Ino}}, nil
-}
-
-// child gives the node of what lies at a path in the directory.
-func (n *node) child(ctx context.Context, path string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	var st syscall.Stat_t
-	found, err := open(path, &st)
-	if err != nil {
-		return nil, fs.ToErrno(err)
-	}
-	out.FromStat(&st)
-	if before := known[found.id]; before != nil {
-		_ = unix.Close(found.fd)
-		found = before
-	}
-	known[found.id] = found
-	return n.NewInode(ctx, found, fs.StableAttr{Mode: st.Mode, Ino: st.Ino, Gen: st.Dev}), 0
-}
 
 // made gives what was just made at a path to who asked for it.
 func (n *node) made(ctx context.Context, path string, out *fuse.EntryOut, err error) (*fs.Inode, syscall.Errno) {
@@ -154,63 +85,73 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 }
 
 func (n *node) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	var st syscall.Stat_t
-	err := syscall.Fstat(n.fd, &st)
-	out.FromStat(&st)
-	return fs.ToErrno(err)
+	return n.with(func(fd int) error {
+		var st syscall.Stat_t
+		err := syscall.Fstat(fd, &st)
+		out.FromStat(&st)
+		return err
+	})
 }
 
 // Statx tells also when the file was made.
 func (n *node) Statx(_ context.Context, _ fs.FileHandle, _, mask uint32, out *fuse.StatxOut) syscall.Errno {
-	var st unix.Statx_t
-	err := unix.Statx(n.fd, "", unix.AT_EMPTY_PATH, int(mask), &st)
-	out.FromStatx(&st)
-	return fs.ToErrno(err)
+	return n.with(func(fd int) error {
+		var st unix.Statx_t
+		err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, int(mask), &st)
+		out.FromStatx(&st)
+		return err
+	})
 }
 
 func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	var err error
-	if m, ok := in.GetMode(); ok && err == nil {
-		err = unix.Chmod(n.path(), m)
-	}
-	uid, set := in.GetUID()
-	gid, also := in.GetGID()
-	if (set || also) && err == nil {
-		if !set {
-			uid = ^uint32(0)
+	errno := n.with(func(fd int) (err error) {
+		path := pathOf(fd)
+		if m, ok := in.GetMode(); ok {
+			err = unix.Chmod(path, m)
 		}
-		if !also {
-			gid = ^uint32(0)
+		uid, set := in.GetUID()
+		gid, also := in.GetGID()
+		if (set || also) && err == nil {
+			if !set {
+				uid = ^uint32(0)
+			}
+			if !also {
+				gid = ^uint32(0)
+			}
+			err = os.Chown(path, int(int32(uid)), int(int32(gid)))
 		}
-		err = os.Chown(n.path(), int(int32(uid)), int(int32(gid)))
-	}
-	if size, ok := in.GetSize(); ok && err == nil {
-		err = unix.Truncate(n.path(), int64(size))
-	}
-	atime, set := in.GetATime()
-	mtime, also := in.GetMTime()
-	if (set || also) && err == nil {
-		times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Nsec: unix.UTIME_OMIT}}
-		if set {
-			times[0] = unix.NsecToTimespec(atime.UnixNano())
+		if size, ok := in.GetSize(); ok && err == nil {
+			err = unix.Truncate(path, int64(size))
 		}
-		if also {
-			times[1] = unix.NsecToTimespec(mtime.UnixNano())
+		atime, set := in.GetATime()
+		mtime, also := in.GetMTime()
+		if (set || also) && err == nil {
+			times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Nsec: unix.UTIME_OMIT}}
+			if set {
+				times[0] = unix.NsecToTimespec(atime.UnixNano())
+			}
+			if also {
+				times[1] = unix.NsecToTimespec(mtime.UnixNano())
+			}
+			err = unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0)
 		}
-		err = unix.UtimesNanoAt(unix.AT_FDCWD, n.path(), times, 0)
-	}
-	if err != nil {
-		return fs.ToErrno(err)
+		return err
+	})
+	if errno != 0 {
+		return errno
 	}
 	return n.Getattr(ctx, f, out)
 }
 
-func (n *node) Open(_ context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
-	fd, err := unix.Open(n.path(), int(flags)&^(unix.O_NOFOLLOW|unix.O_APPEND)|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, 0, fs.ToErrno(err)
-	}
-	return fs.NewLoopbackFile(fd), 0, 0
+func (n *node) Open(_ context.Context, flags uint32) (f fs.FileHandle, _ uint32, errno syscall.Errno) {
+	errno = n.with(func(handle int) error {
+		fd, err := unix.Open(pathOf(handle), int(flags)&^(unix.O_NOFOLLOW|unix.O_APPEND)|unix.O_CLOEXEC, 0)
+		if err == nil {
+			f = fs.NewLoopbackFile(fd)
+		}
+		return err
+	})
+	return f, 0, errno
 }
 
 func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
@@ -244,13 +185,18 @@ func (n *node) make(ctx context.Context, name string, out *fuse.EntryOut, make f
 	return n.made(ctx, path, out, make(path))
 }
 
-func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (kid *fs.Inode, errno syscall.Errno) {
+	names.Lock()
+	path := n.at(name)
+	names.Unlock()
+	errno = target.(*node).with(func(fd int) error {
+		return unix.Linkat(unix.AT_FDCWD, pathOf(fd), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
+	})
+	if errno != 0 {
+		return nil, errno
+	}
 	names.Lock()
 	defer names.Unlock()
-	path := n.at(name)
-	if err := unix.Linkat(unix.AT_FDCWD, target.(*node).path(), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW); err != nil {
-		return nil, fs.ToErrno(err)
-	}
 	n.spell(path, true)
 	return n.child(ctx, path, out)
 }
@@ -264,6 +210,7 @@ func (n *node) remove(name string, remove func(string) error) syscall.Errno {
 	names.Lock()
 	defer names.Unlock()
 	path := n.at(name)
+	knownAt(path).goes(path)
 	err := remove(path)
 	if err == nil {
 		n.spell(path, false)
@@ -278,51 +225,72 @@ func (n *node) Rename(_ context.Context, name string, to fs.InodeEmbedder, newNa
 	old, dir := n.at(name), to.(*node)
 	target := dir.at(newName)
 	if old == target && flags&unix.RENAME_EXCHANGE == 0 {
-		target, flags = dir.path()+"/"+norm.NFD.String(newName), 0
+		target, flags = dir.in(norm.NFD.String(newName)), 0
+	}
+	moves, other := knownAt(old), knownAt(target)
+	if flags&unix.RENAME_EXCHANGE == 0 && other != moves {
+		other.goes(target)
 	}
 	if err := unix.Renameat2(unix.AT_FDCWD, old, unix.AT_FDCWD, target, uint(flags)); err != nil {
 		return fs.ToErrno(err)
 	}
-	if flags&unix.RENAME_EXCHANGE == 0 {
+	moves.found(dir, target)
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		other.found(n, old)
+	} else {
 		n.spell(old, false)
 		dir.spell(target, true)
 	}
 	return 0
 }
 
-func (n *node) Readlink(context.Context) ([]byte, syscall.Errno) {
-	buf := make([]byte, unix.PathMax)
-	size, err := unix.Readlinkat(n.fd, "", buf)
-	return buf[:max(size, 0)], fs.ToErrno(err)
+func (n *node) Readlink(context.Context) (to []byte, errno syscall.Errno) {
+	errno = n.with(func(fd int) error {
+		to = make([]byte, unix.PathMax)
+		size, err := unix.Readlinkat(fd, "", to)
+		to = to[:max(size, 0)]
+		return err
+	})
+	return to, errno
 }
 
 // OpendirHandle gives what lists the directory, and makes its names durable.
 func (n *node) OpendirHandle(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
-	list, errno := fs.NewLoopbackDirStream(n.path())
+	list, errno := fs.NewLoopbackDirStream(pathOf(n.fd))
 	return list, 0, errno
 }
 
 func (n *node) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
-	var st syscall.Statfs_t
-	err := syscall.Statfs(n.path(), &st)
-	out.FromStatfsT(&st)
-	return fs.ToErrno(err)
+	return n.with(func(fd int) error {
+		var st syscall.Statfs_t
+		err := syscall.Fstatfs(fd, &st)
+		out.FromStatfsT(&st)
+		return err
+	})
 }
 
-func (n *node) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
-	size, err := unix.Getxattr(n.path(), attr, dest)
-	return uint32(max(size, 0)), fs.ToErrno(err)
+func (n *node) Getxattr(_ context.Context, attr string, dest []byte) (size uint32, errno syscall.Errno) {
+	errno = n.with(func(fd int) error {
+		got, err := unix.Getxattr(pathOf(fd), attr, dest)
+		size = uint32(max(got, 0))
+		return err
+	})
+	return size, errno
 }
 
 func (n *node) Setxattr(_ context.Context, attr string, data []byte, flags uint32) syscall.Errno {
-	return fs.ToErrno(unix.Setxattr(n.path(), attr, data, int(flags)))
+	return n.with(func(fd int) error { return unix.Setxattr(pathOf(fd), attr, data, int(flags)) })
 }
 
 func (n *node) Removexattr(_ context.Context, attr string) syscall.Errno {
-	return fs.ToErrno(unix.Removexattr(n.path(), attr))
+	return n.with(func(fd int) error { return unix.Removexattr(pathOf(fd), attr) })
 }
 
-func (n *node) Listxattr(_ context.Context, dest []byte) (uint32, syscall.Errno) {
-	size, err := unix.Listxattr(n.path(), dest)
-	return uint32(max(size, 0)), fs.ToErrno(err)
+func (n *node) Listxattr(_ context.Context, dest []byte) (size uint32, errno syscall.Errno) {
+	errno = n.with(func(fd int) error {
+		got, err := unix.Listxattr(pathOf(fd), dest)
+		size = uint32(max(got, 0))
+		return err
+	})
+	return size, errno
 }
