@@ -241,3 +241,37 @@ func TestOfTwoResumesAtOnceOneWaitsAndIsRefused(t *testing.T) {
 	}
 	there.wantShown(there.dir, p.shown(p.dir))
 }
+
+// Taken away in the middle, the resume would say that the same command goes on, which nothing knows any more.
+func TestNothingIsUninstalledUnderAResume(t *testing.T) {
+	p := newPlace(t, false)
+	p.eachKind(false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	there := newPlace(t, false)
+	n, err := there.tryOpen(there.dir)
+	p.must(err)
+	defer n.Close()
+	uninstall := func() error {
+		l, err := n.Uninstall(t.Context(), false)
+		if err == nil {
+			err = l.Take(t.Context())
+		}
+		return err
+	}
+	r := n.Remotes()
+	fill := r.Fill
+	r.Fill = func(ctx context.Context, s *Snapshot, trees tree.Loader) (away.Filling, error) {
+		if err := uninstall(); !errors.Is(err, ErrRefused) {
+			t.Errorf("uninstall: %v", err)
+		}
+		return fill(ctx, s, trees)
+	}
+	_, err = r.Resume(t.Context(), away.Remote{Name: "origin", URL: m.URL}, remotePassword, "")
+	p.must(err)
+	there.wantShown(there.dir, p.shown(p.dir))
+	p.must(uninstall())
+	there.wantShown(there.dir, p.shown(p.dir))
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
@@ -35,7 +36,7 @@ func (e *Engine) Uninstall(ctx context.Context, force bool) (*locate.Leaving, er
 }
 
 func (e *Engine) leave(ctx context.Context, force bool, l *locate.Leaving, tip oid.ID) error {
-	unlock, err := l.Lock(lockFile)
+	unlock, err := l.Lock(lockFile, away.ResumeLock)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}

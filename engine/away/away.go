@@ -58,9 +58,10 @@ const (
 	listFile = "remotes.json"
 	lockFile = "lock"
 	listMost = 1 << 20
-
-	resumeFile = "resume" // who resumes into the worktree has it locked
 )
+
+// ResumeLock lies in the store's directory. Who resumes into the worktree has it locked.
+const ResumeLock = folder + "/resume"
 
 // Remotes are those of one store. Its fields are for the engine, which makes one.
 type Remotes struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
@@ -147,7 +148,7 @@ func (r *Remotes) resumingAlone(ctx context.Context) (unlock func(), err error) 
 	if err := durable.MakeDir(r.at()); err != nil {
 		return nil, err
 	}
-	lock, err := durable.Lock(ctx, r.at(resumeFile), durable.Exclusive)
+	lock, err := durable.Lock(ctx, filepath.Join(r.Dir, filepath.FromSlash(ResumeLock)), durable.Exclusive)
 	if err != nil {
 		return nil, err
 	}

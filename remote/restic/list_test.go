@@ -3,6 +3,7 @@ package restic
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ func allocated(f func()) uint64 {
 
 func TestNoListOfNothingTakesMoreMemoryThanItsText(t *testing.T) {
 	many := func(before, one, after string) []byte {
-		return []byte(before + strings.Repeat(one+",", 1<<20) + one + after)
+		return []byte(before + strings.Repeat(one+",", 1<<18) + one + after)
 	}
 	for name, text := range map[string][]byte{
 		"nodes":    many(`{"nodes":[`, "{}", "]}"),
@@ -60,5 +61,33 @@ func TestATreeIsReadWhateverTheSpaceInIt(t *testing.T) {
 	bad := []string{`{"nodes":{}}`, `{"nodes":[1]}`, `{"nodes":[{"name":"a","content":["` + id[1:] + `"]}]}`, `{"nodes":[{"name":"a","content":"` + id + `"}]}`, `{"nodes":[{"name":"a"},{"name":"a"}]}`}
 	if i := slices.IndexFunc(bad, func(text string) bool { _, err := parseTree(ID{}, []byte(text)); return err == nil }); i >= 0 {
 		t.Errorf("%s was read", bad[i])
+	}
+}
+
+func TestASnapshotOfVeryManyPathsOrTagsIsReadWithoutThem(t *testing.T) {
+	r, _ := made(t)
+	few, _ := filled(t, r)
+	lists := map[string]*Snapshot{
+		"paths": {Paths: slices.Repeat([]string{"/p"}, listed+1), Tags: few.Tags},
+		"tags":  {Paths: few.Paths, Tags: slices.Repeat([]string{""}, listed+1)},
+		"large": {Paths: []string{strings.Repeat("p", snapshotMost)}, Tags: few.Tags},
+	}
+	for name, s := range lists {
+		s.Time, s.Tree = few.Time, few.Tree
+		if err := r.PutSnapshot(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		var bad []error
+		got, err := r.ReadSnapshots(t.Context(), []ID{s.ID}, func(err error) { bad = append(bad, err) })
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case name == "large":
+			if len(got) != 0 || len(bad) != 1 || !errors.Is(bad[0], ErrTampered) {
+				t.Errorf("%s: %d read, %v", name, len(got), bad)
+			}
+		case len(got) != 1 || len(got[0].Paths)+len(got[0].Tags) > 3 || got[0].Tree != few.Tree || len(got[0].Paths) == 0:
+			t.Errorf("%s: %+v, %v", name, got, bad)
+		}
 	}
 }

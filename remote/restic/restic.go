@@ -271,8 +271,11 @@ func put(ctx context.Context, p depot.Place, name string, data []byte) error {
 	return nil
 }
 
-// unpackedMost bounds the JSON of one file.
-const unpackedMost = 128 << 20
+// unpackedMost bounds the JSON of one file, snapshotMost that of a snapshot, of which many are read at once.
+const (
+	unpackedMost = 128 << 20
+	snapshotMost = 16 << 20
+)
 
 // putJSON seals a value into a folder and returns its name.
 func (r *Repo) putJSON(ctx context.Context, folder string, v any) (ID, error) {
@@ -310,9 +313,16 @@ func (r *Repo) getJSON(ctx context.Context, folder, name string, v any) error {
 			return fmt.Errorf("%w: %s has not the hash that it is named by", ErrTampered, full)
 		}
 	}
+	most := unpackedMost
+	if folder == "snapshots" {
+		most = snapshotMost
+	}
 	plain, err := r.key.open(nil, sealed)
 	if err == nil && len(plain) > 0 && plain[0] == 2 {
-		plain, err = r.unpack(nil, plain[1:], unpackedMost)
+		plain, err = r.unpack(nil, plain[1:], most)
+	}
+	if err == nil && len(plain) > most {
+		err = fmt.Errorf("more than %d bytes", most)
 	}
 	if err == nil {
 		err = json.Unmarshal(plain, v)

@@ -361,6 +361,6 @@ func List(ctx context.Context, c *cli.App, name string) error {
 func (a *app) printDistant(list []*away.Distant) {
 	for _, d := range list {
 		what := strings.Join(append(d.Said("label:"), d.Said("prompt:")...), " · ")
-		show.Say(a.Out, "%s  %s  %s:%s  %s\n", d.Of.Short(), d.Time.Local().Format(time.DateTime), d.Hostname, d.Paths[0], what)
+		show.Say(a.Out, "%s  %s  %s:%s  %s\n", d.Of.Short(), d.Time.Local().Format(time.DateTime), show.Shorten(d.Hostname, 64), show.Shorten(d.Paths[0], 200), show.Shorten(what, 200))
 	}
 }

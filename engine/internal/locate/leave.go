@@ -122,7 +122,8 @@ func plain(path string) string {
 	return out
 }
 
-// Lock takes the locks of all that change files of a worktree or the store, so that nobody does any more.
+// Lock takes the locks of all that change files of a worktree or the store, so that nobody does any more. A folder may
+// lack the directory of one.
 func (l *Leaving) Lock(names ...string) (unlock func(), err error) {
 	var all []*durable.Held
 	unlock = func() {
@@ -133,7 +134,10 @@ func (l *Leaving) Lock(names ...string) (unlock func(), err error) {
 	}
 	for _, folder := range l.Folders {
 		for _, name := range names {
-			held, err := durable.TryLock(filepath.Join(folder, name), durable.Exclusive)
+			held, err := durable.TryLock(filepath.Join(folder, filepath.FromSlash(name)), durable.Exclusive)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 			if errors.Is(err, durable.ErrLocked) {
 				err = fmt.Errorf("%w: another process works with %s: wait for its end, or end it", ErrInUse, folder)
 			}
