@@ -90,12 +90,14 @@ func knownAt(path string) *node {
 	return known[identity{st.Dev, st.Ino}]
 }
 
-// goes makes sure that a node can be reached once it has lost a name.
-func (n *node) goes(path string) {
-	if n != nil && n.fd < 0 {
-		if fd, err := openAt(path); err == nil {
-			n.fd = fd
-		}
+// goes makes sure that a node can be reached once it has lost a name of a directory. One that
+// is known by another name, as git's objects are soon after they were made, needs no handle.
+func (n *node) goes(dir *node, path string) {
+	if n == nil || n.fd >= 0 || n.dir != dir || n.name != filepath.Base(path) {
+		return
+	}
+	if fd, err := openAt(path); err == nil {
+		n.fd = fd
 	}
 }
 

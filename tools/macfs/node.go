@@ -210,7 +210,7 @@ func (n *node) remove(name string, remove func(string) error) syscall.Errno {
 	names.Lock()
 	defer names.Unlock()
 	path := n.at(name)
-	knownAt(path).goes(path)
+	knownAt(path).goes(n, path)
 	err := remove(path)
 	if err == nil {
 		n.spell(path, false)
@@ -229,7 +229,7 @@ func (n *node) Rename(_ context.Context, name string, to fs.InodeEmbedder, newNa
 	}
 	moves, other := knownAt(old), knownAt(target)
 	if flags&unix.RENAME_EXCHANGE == 0 && other != moves {
-		other.goes(target)
+		other.goes(dir, target)
 	}
 	if err := unix.Renameat2(unix.AT_FDCWD, old, unix.AT_FDCWD, target, uint(flags)); err != nil {
 		return fs.ToErrno(err)
