@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -15,18 +16,23 @@ import (
 
 // A node is a file, directory or link. A directory is a handle, whatever its name is by now.
 // Of what else there is there are too many for a handle each: it is where it was found last,
-// and a handle once a name of it is removed, as the kernel may know it longer.
+// and a handle once it has no name any more, as the kernel may know it longer.
 type node struct {
 	fs.Inode
-	id   identity
-	fd   int   // a handle (O_PATH), or -1
-	dir  *node // where it was found last
-	name string
+	id     identity
+	fd     int     // a handle (O_PATH), or -1
+	places []place // of no directory; the last is where it was found last
 
 	spelt map[string]string // of a directory that was listed: the names in it, by what they are folded to
 }
 
 type identity struct{ dev, ino uint64 }
+
+// A place is a name in a directory, as it is spelt there.
+type place struct {
+	dir  *node
+	name string
+}
 
 // known are the nodes that the kernel may know.
 var known = map[identity]*node{}
@@ -66,8 +72,12 @@ func (n *node) with(f func(fd int) error) syscall.Errno {
 	names.Lock()
 	fd := n.fd
 	var err error
-	if fd < 0 {
-		if fd, err = openAt(n.dir.in(n.name)); err == nil {
+	switch last := len(n.places) - 1; {
+	case fd >= 0:
+	case last < 0:
+		err = unix.ESTALE
+	default:
+		if fd, err = openAt(n.places[last].dir.in(n.places[last].name)); err == nil {
 			defer func() { _ = unix.Close(fd) }()
 		}
 	}
@@ -90,14 +100,28 @@ func knownAt(path string) *node {
 	return known[identity{st.Dev, st.Ino}]
 }
 
-// goes makes sure that a node can be reached once it has lost a name of a directory. One that
-// is known by another name, as git's objects are soon after they were made, needs no handle.
+// goes makes sure that a node can be reached once it has lost a name. One that has another,
+// as git's objects have soon after they were made, needs no handle.
 func (n *node) goes(dir *node, path string) {
-	if n == nil || n.fd >= 0 || n.dir != dir || n.name != filepath.Base(path) {
+	if n == nil || n.fd >= 0 || slices.ContainsFunc(n.places, func(p place) bool { return p != place{dir, filepath.Base(path)} }) {
 		return
 	}
 	if fd, err := openAt(path); err == nil {
 		n.fd = fd
+	}
+}
+
+// lost notes a name that the node has no more.
+func (n *node) lost(dir *node, path string) {
+	if n != nil {
+		n.places = slices.DeleteFunc(n.places, func(p place) bool { return p == place{dir, filepath.Base(path)} })
+	}
+}
+
+// found notes where the node lies.
+func (n *node) found(dir *node, path string) {
+	if n.lost(dir, path); n != nil {
+		n.places = append(n.places, place{dir, filepath.Base(path)})
 	}
 }
 
@@ -125,13 +149,8 @@ func (n *node) child(ctx context.Context, path string, out *fuse.EntryOut) (*fs.
 	if found.fd != fd {
 		_ = unix.Close(fd)
 	}
-	found.dir, found.name = n, filepath.Base(path)
-	return n.NewInode(ctx, found, fs.StableAttr{Mode: st.Mode, Ino: st.Ino, Gen: st.Dev}), 0
-}
-
-// found notes where the node lies from now on.
-func (n *node) found(dir *node, path string) {
-	if n != nil {
-		n.dir, n.name = dir, filepath.Base(path)
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
+		found.found(n, path)
 	}
+	return n.NewInode(ctx, found, fs.StableAttr{Mode: st.Mode, Ino: st.Ino, Gen: st.Dev}), 0
 }

@@ -210,9 +210,11 @@ func (n *node) remove(name string, remove func(string) error) syscall.Errno {
 	names.Lock()
 	defer names.Unlock()
 	path := n.at(name)
-	knownAt(path).goes(n, path)
+	kid := knownAt(path)
+	kid.goes(n, path)
 	err := remove(path)
 	if err == nil {
+		kid.lost(n, path)
 		n.spell(path, false)
 	}
 	return fs.ToErrno(err)
@@ -234,6 +236,8 @@ func (n *node) Rename(_ context.Context, name string, to fs.InodeEmbedder, newNa
 	if err := unix.Renameat2(unix.AT_FDCWD, old, unix.AT_FDCWD, target, uint(flags)); err != nil {
 		return fs.ToErrno(err)
 	}
+	moves.lost(n, old)
+	other.lost(dir, target)
 	moves.found(dir, target)
 	if flags&unix.RENAME_EXCHANGE != 0 {
 		other.found(n, old)
