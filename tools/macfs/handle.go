@@ -21,6 +21,7 @@ type node struct {
 	fs.Inode
 	id     identity
 	fd     int     // a handle (O_PATH), or -1
+	closed bool    // the handle, as the kernel has forgotten the node
 	places []place // of no directory; the last is where it was found last
 
 	spelt map[string]string // of a directory that was listed: the names in it, by what they are folded to
@@ -54,7 +55,10 @@ func (n *node) OnForget() {
 		return
 	}
 	time.AfterFunc(time.Second, func() {
-		if n.Forgotten() {
+		names.Lock()
+		defer names.Unlock()
+		if n.Forgotten() && !n.closed { // it may be forgotten twice
+			n.closed = true
 			_ = unix.Close(n.fd)
 		}
 	})
@@ -72,12 +76,8 @@ func (n *node) with(f func(fd int) error) syscall.Errno {
 	names.Lock()
 	fd := n.fd
 	var err error
-	switch last := len(n.places) - 1; {
-	case fd >= 0:
-	case last < 0:
-		err = unix.ESTALE
-	default:
-		if fd, err = openAt(n.places[last].dir.in(n.places[last].name)); err == nil {
+	if fd < 0 {
+		if fd, err = n.open(); err == nil {
 			defer func() { _ = unix.Close(fd) }()
 		}
 	}
@@ -86,6 +86,20 @@ func (n *node) with(f func(fd int) error) syscall.Errno {
 		return fs.ToErrno(err)
 	}
 	return fs.ToErrno(f(fd))
+}
+
+// open opens a handle of a node that has none.
+func (n *node) open() (fd int, err error) {
+	err = unix.ESTALE
+	for _, p := range slices.Backward(n.places) {
+		if p.dir.closed {
+			continue
+		}
+		if fd, err = openAt(p.dir.in(p.name)); err == nil {
+			break
+		}
+	}
+	return fd, err
 }
 
 // in is the path of a name of the directory.
