@@ -45,6 +45,18 @@ func (p *place) resumeSome(url string) {
 	}
 }
 
+// pushedPlace is a place with a file of each kind, and a remote that has its only snapshot.
+func pushedPlace(t *testing.T) (*place, away.Remote) {
+	t.Helper()
+	p := newPlace(t, false)
+	p.eachKind(false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	return p, m
+}
+
 // Where a hook records and pushes each turn, the half of a directory is soon the newest snapshot that a remote has.
 func TestAResumeThatWasInterruptedIsNotDoneBecauseItsHalfWasPushed(t *testing.T) {
 	for _, newer := range []bool{false, true} {
@@ -83,12 +95,7 @@ func TestAResumeThatWasInterruptedIsNotDoneBecauseItsHalfWasPushed(t *testing.T)
 
 // Of a file that was being written when a resume was killed, or the power failed, a part is there under its name.
 func TestAResumeThatWasInterruptedLeavesNoBeginningOfAnIgnoredFile(t *testing.T) {
-	p := newPlace(t, false)
-	p.eachKind(false)
-	e := p.open()
-	p.snap(e, "1", nil)
-	m := p.newRemote(e)
-	p.mustPush(e, m)
+	p, m := pushedPlace(t)
 	for _, part := range []string{"", "SEC", "of the user's since\n"} {
 		there := newPlace(t, false)
 		there.resumeSome(m.URL)
@@ -103,12 +110,7 @@ func TestAResumeThatWasInterruptedLeavesNoBeginningOfAnIgnoredFile(t *testing.T)
 }
 
 func TestAResumeGoesOnFromWhereItsRepositoryLiesNowUnderOneName(t *testing.T) {
-	p := newPlace(t, false)
-	p.eachKind(false)
-	e := p.open()
-	p.snap(e, "1", nil)
-	m := p.newRemote(e)
-	p.mustPush(e, m)
+	p, m := pushedPlace(t)
 	there := newPlace(t, false)
 	there.resumeSome(m.URL)
 	moved := filepath.Join(t.TempDir(), "moved")
@@ -121,12 +123,7 @@ func TestAResumeGoesOnFromWhereItsRepositoryLiesNowUnderOneName(t *testing.T) {
 }
 
 func TestAResumeBesideARemoteOfItsNameHasANameOfItsOwn(t *testing.T) {
-	p := newPlace(t, false)
-	p.eachKind(false)
-	e := p.open()
-	p.snap(e, "1", nil)
-	m := p.newRemote(e)
-	p.mustPush(e, m)
+	p, m := pushedPlace(t)
 	there := newPlace(t, false)
 	n := there.open()
 	other := away.Remote{Name: "origin", URL: filepath.Join(t.TempDir(), "other")}
@@ -211,12 +208,7 @@ func TestAResumeSaysWhichSnapshotsItCouldNotRead(t *testing.T) {
 
 // The first finds the directory empty, and writes nothing before the second had time to do all of its own.
 func TestOfTwoResumesAtOnceOneWaitsAndIsRefused(t *testing.T) {
-	p := newPlace(t, false)
-	p.eachKind(false)
-	e := p.open()
-	p.snap(e, "1", nil)
-	m := p.newRemote(e)
-	p.mustPush(e, m)
+	p, m := pushedPlace(t)
 	there := newPlace(t, false)
 	n, err := there.tryOpen(there.dir)
 	p.must(err)
@@ -244,12 +236,7 @@ func TestOfTwoResumesAtOnceOneWaitsAndIsRefused(t *testing.T) {
 
 // Taken away in the middle, the resume would say that the same command goes on, which nothing knows any more.
 func TestNothingIsUninstalledUnderAResume(t *testing.T) {
-	p := newPlace(t, false)
-	p.eachKind(false)
-	e := p.open()
-	p.snap(e, "1", nil)
-	m := p.newRemote(e)
-	p.mustPush(e, m)
+	p, m := pushedPlace(t)
 	there := newPlace(t, false)
 	n, err := there.tryOpen(there.dir)
 	p.must(err)

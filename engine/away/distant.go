@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/visible"
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
 
@@ -144,8 +143,8 @@ func choose(all []*Distant, want string, now time.Time) (d, ahead *Distant, err 
 	}
 	for _, d := range found[1:] {
 		if (want == "" || !d.Has(labelTag, want) && !d.Has(sessionTag, want)) && !sameWorktree(d, found[0]) {
-			return nil, nil, fmt.Errorf("%w: the remote has snapshots of several directories, such as %s of %s and %s of %s: say which, as in URL:ID", ErrChoose,
-				found[0].Of.Short(), shown(found[0]), d.Of.Short(), shown(d))
+			return nil, nil, fmt.Errorf("%w: the remote has snapshots of several directories, such as %s of %.200q and %s of %.200q: say which, as in URL:ID", ErrChoose,
+				found[0].Of.Short(), found[0].Paths[0], d.Of.Short(), d.Paths[0])
 		}
 	}
 	if byID := want != "" && strings.HasPrefix(found[0].Of.String(), want); byID {
@@ -156,16 +155,6 @@ func choose(all []*Distant, want string, now time.Time) (d, ahead *Distant, err 
 	}
 	sure := slices.IndexFunc(found, func(d *Distant) bool { return !d.Time.After(now.Add(24 * time.Hour)) })
 	return found[max(sure, 0)], ahead, nil
-}
-
-// shown is where a snapshot was taken, as text that is not ours.
-func shown(d *Distant) string {
-	const most = 200
-	at := d.Paths[0]
-	if len(at) > most {
-		at = at[:most] + "…"
-	}
-	return visible.Line(at)
 }
 
 // sameWorktree reports whether two snapshots are of one worktree, wherever that was.

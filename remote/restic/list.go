@@ -96,3 +96,24 @@ func (l *list[T]) UnmarshalJSON(text []byte) error {
 		return err
 	})
 }
+
+// textsMost is how many texts of a list are kept: millions fit into a file, which restic's --files-from may make too. No
+// program of ours writes as many.
+const textsMost = 10_000
+
+// A texts is the beginning of a list of texts.
+type texts []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *texts) UnmarshalJSON(text []byte) error {
+	*l = nil
+	return eachElement(text, func(one []byte) error {
+		if len(*l) == textsMost {
+			return nil
+		}
+		var v string
+		err := json.Unmarshal(one, &v)
+		*l = append(*l, v)
+		return err
+	})
+}

@@ -274,7 +274,7 @@ func put(ctx context.Context, p depot.Place, name string, data []byte) error {
 // unpackedMost bounds the JSON of one file, snapshotMost that of a snapshot, of which many are read at once.
 const (
 	unpackedMost = 128 << 20
-	snapshotMost = 16 << 20
+	snapshotMost = 64 << 20
 )
 
 // putJSON seals a value into a folder and returns its name.

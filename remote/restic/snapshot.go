@@ -3,7 +3,6 @@ package restic
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/remote/depot"
@@ -14,12 +13,12 @@ type Snapshot struct {
 	Time     time.Time `json:"time"`
 	Parent   *ID       `json:"parent,omitempty"`
 	Tree     ID        `json:"tree"`
-	Paths    []string  `json:"paths"`
+	Paths    texts     `json:"paths"`
 	Hostname string    `json:"hostname,omitempty"`
 	Username string    `json:"username,omitempty"`
 	UID      uint32    `json:"uid,omitempty"`
 	GID      uint32    `json:"gid,omitempty"`
-	Tags     []string  `json:"tags,omitempty"`
+	Tags     texts     `json:"tags,omitempty"`
 	Original *ID       `json:"original,omitempty"`
 
 	ID ID `json:"-"`
@@ -73,7 +72,7 @@ func (r *Repo) ReadSnapshots(ctx context.Context, names []ID, bad func(error)) (
 		case err != nil:
 			return err
 		default:
-			out[i] = s.small()
+			out[i] = s
 		}
 		return nil
 	})
@@ -84,21 +83,6 @@ func (r *Repo) ReadSnapshots(ctx context.Context, names []ID, bad func(error)) (
 		}
 	}
 	return kept, err
-}
-
-// listed is how many paths or tags of a snapshot are kept in memory: millions fit into its file.
-const listed = 10_000
-
-// small is the snapshot without the paths or tags of one that has very many. restic gives each file a path that it was
-// told of; no program of ours does.
-func (s *Snapshot) small() *Snapshot {
-	if len(s.Paths) > listed {
-		s.Paths = slices.Clone(s.Paths[:1])
-	}
-	if len(s.Tags) > listed {
-		s.Tags = nil
-	}
-	return s
 }
 
 // Forget removes snapshots; what only they need stays until a prune.
