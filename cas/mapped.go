@@ -1,7 +1,7 @@
 package cas
 
 // mappedBytes is about how much of a file that is read stays in memory.
-const mappedBytes = 48 << 20
+const mappedBytes = 24 << 20
 
 // aroundBytes is about what of a mapped file comes into memory with one page that
 // is read: the system brings in its neighbours too.

@@ -10,16 +10,16 @@ import (
 // When Go collects garbage. It changes what a command costs, and nothing that it does.
 
 // CollectLater lets the first garbage collection wait until the heap has grown
-// to 64 MiB, where Go would begin at 4: what most commands need lies between,
+// to 48 MiB, where Go would begin at 4: what most commands need lies between,
 // and collecting it would take a tenth of their time. From then on a collection
-// comes sooner than usual: a first snapshot of 80,000 files without git then
-// takes 240 to 270 MB instead of 260 to 310, in the same time. What a large heap
+// comes sooner than usual: a first snapshot of 80,000 files without git then takes 97 MB
+// in place of 121, in the same time. What a large heap
 // has is mostly lists without pointers, which a collection does not look into; so
 // it may come sooner still. GOGC overrides all of it. Near 800 MiB collections come
 // as often as they have to, up to half of the time: what somebody made to fill the
 // memory meets the bounds of docs/limits.md first. GOMEMLIMIT overrides that.
 func CollectLater() {
-	const later, limit = 1600, 800 << 20
+	const later, limit = 1200, 800 << 20
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit)
 	}
@@ -48,7 +48,7 @@ func collectSoon(set int) {
 // collectAt is how much the heap grows between two collections, in percent. A
 // large one grows by largeRoom, but by no less than collectAtLeast percent.
 const (
-	collectAt      = 60
+	collectAt      = 40
 	collectAtLeast = 15
 	largeRoom      = 40 << 20
 )

@@ -150,7 +150,7 @@ type capture struct {
 func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, error) {
 	o.forget(&how)
 	c := &capture{Place: o.place, how: how, stage: stage, broken: map[string]error{}}
-	c.seen = &Seen{Memory: newMemory(), Forced: how.Force, statTable: <-o.statTable, place: o.place, how: how}
+	c.seen = &Seen{Memory: newMemory(o.place.room(how)), Forced: how.Force, statTable: <-o.statTable, place: o.place, how: how}
 	if err := c.run(ctx, o.index); err != nil {
 		c.seen.Close()
 		return nil, err

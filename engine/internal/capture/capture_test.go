@@ -97,6 +97,30 @@ func TestASnapshotIsTheSameOnlyUnderTheSameRules(t *testing.T) {
 	}
 }
 
+func TestAFirstCaptureWithoutGitKeepsNoContentsInMemory(t *testing.T) {
+	p, _ := newPlace(t, map[string]string{"a": "one"})
+	content := p.Objects.Algorithm.Sum(oid.Blob, []byte("one"))
+	for _, c := range []struct {
+		last *records.Snapshot
+		kept bool
+	}{{nil, false}, {&records.Snapshot{}, true}} {
+		s, err := p.Objects.Store(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		how := never
+		how.Last = c.last
+		staged, err := Open(p).Stage(t.Context(), how, s.Stage())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, ok := staged.Memory.Object(content); ok != c.kept {
+			t.Errorf("the content is in memory: %v, after another capture: %v", ok, c.last != nil)
+		}
+		staged.Discard()
+	}
+}
+
 // What the watcher tells after a scan it does not tell again: a file that changed behind
 // the scan is then in no snapshot.
 func TestAScanWithoutItsTableWaitsForTheWatcherToo(t *testing.T) {
@@ -129,7 +153,7 @@ func TestAScanWithoutItsTableWaitsForTheWatcherToo(t *testing.T) {
 
 // A directory of a million names is a tree of 40 MB, and a turn may read many.
 func TestTreesThatWereReadTakeBoundedMemory(t *testing.T) {
-	m := newMemory()
+	m := newMemory(memoryBytes)
 	load := m.reading(func(oid.ID) ([]byte, error) { return make([]byte, 1<<20), nil })
 	kept := 0
 	for i := range 3 * memoryBytesRead >> 20 {
@@ -149,7 +173,7 @@ func TestTreesThatWereReadTakeBoundedMemory(t *testing.T) {
 }
 
 func TestTheBytesOfATreeCountOnce(t *testing.T) {
-	m := newMemory()
+	m := newMemory(memoryBytes)
 	for range 2 {
 		m.putTree(oid.SHA1.Sum(oid.Tree, []byte("a")), make([]byte, 100))
 		m.putTree(oid.SHA1.Sum(oid.Tree, []byte("b")), make([]byte, 11))

@@ -39,8 +39,8 @@ type Memory struct {
 	held  int               // bytes of read, with what each takes beside
 }
 
-func newMemory() *Memory {
-	return &Memory{room: memoryBytes, trees: map[oid.ID][]byte{}, blobs: map[oid.ID][]byte{}, read: map[oid.ID][]byte{}}
+func newMemory(room int) *Memory {
+	return &Memory{room: room, trees: map[oid.ID][]byte{}, blobs: map[oid.ID][]byte{}, read: map[oid.ID][]byte{}}
 }
 
 // reading is a loader that keeps in memory what it has read.
@@ -172,4 +172,13 @@ func (m *Memory) Trees() map[oid.ID][]byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.trees)
+}
+
+// room is how many bytes of contents a capture keeps in memory. A first one reads all,
+// and without git nobody asks for them before the store has them.
+func (p Place) room(how How) int {
+	if how.Last == nil && p.Objects.Git == nil {
+		return 0
+	}
+	return memoryBytes
 }
