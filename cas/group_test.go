@@ -34,7 +34,7 @@ func TestANeighbourInAFrameIsReadWithoutDecodingItAgain(t *testing.T) {
 	frames, _ := shares(t, s)
 	began := s.decoded.Load()
 	s.tools = &tools{} // what other tests of the process have read is not known
-	order, err := s.Nearby(t.Context(), ids)
+	order, _, err := s.Nearby(t.Context(), ids)
 	must(t, err)
 	for _, i := range order {
 		if got := read(t, s, ids[i]); !bytes.Equal(got, payloads[i]) {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // inMemory is how many bytes of a file's mappings the kernel counts as memory of this
@@ -75,4 +77,30 @@ func TestWhatIsReadDoesNotStayInMemory(t *testing.T) {
 		return nil
 	})
 	must(t, err)
+}
+
+// A page that comes back costs some microseconds, and a restore asks for the same pages
+// of the tables a thousand times.
+func TestReadingTheSameAgainGivesNothingBack(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	var ids []oid.ID
+	for range 100 {
+		ids = append(ids, put(t, s, noise(r, 100<<10))...)
+	}
+	must(t, s.Close())
+	s.parts.mapped = 1 << 30
+	for _, id := range ids {
+		read(t, s, id)
+	}
+	before := inMemory(t, s.path)
+	if before < 100*100<<10 {
+		t.Fatalf("only %d bytes are mapped, so nothing is proved", before)
+	}
+	s.parts.mapped = mappedNow() + 64<<20
+	for range 5 * s.parts.mapped / aroundBytes {
+		read(t, s, ids[0])
+	}
+	if after := inMemory(t, s.path); after < before {
+		t.Errorf("%d bytes of %d were left in memory", after, before)
+	}
 }

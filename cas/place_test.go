@@ -2,6 +2,7 @@ package cas
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -19,7 +20,7 @@ func TestADeltaLiesBesideItsBaseAndWhatIsNowhereComesFirst(t *testing.T) {
 	}
 	none := s.meta.algorithm.Sum(oid.Blob, []byte("nowhere"))
 	list = append(list, none, none)
-	order, err := s.Nearby(t.Context(), list)
+	order, _, err := s.Nearby(t.Context(), list)
 	must(t, err)
 	if order[0] != 200 || order[1] != 201 {
 		t.Errorf("what is nowhere does not come first: %v", order[:4])
@@ -29,6 +30,36 @@ func TestADeltaLiesBesideItsBaseAndWhatIsNowhereComesFirst(t *testing.T) {
 			t.Fatalf("content %d has %d beside it, not its edit %d", one, edited, 199-one)
 		}
 	}
+}
+
+// A place is a hint of another time: the frame may have gone since, and its number may be
+// another's in a file that was put back.
+func TestAPlaceThatLeadsElsewhereGivesNoOtherBytes(t *testing.T) {
+	s, ids, payloads := sharing(t, 100)
+	list := append(slices.Clone(ids), put(t, s, noise(seeded(t), 300<<10))...) // cut into chunks: it has none
+	_, places, err := s.Nearby(t.Context(), list)
+	must(t, err)
+	if places[0].Size() != int64(len(payloads[0])) || places[100].Size() != -1 {
+		t.Errorf("the sizes are %d and %d", places[0].Size(), places[100].Size())
+	}
+	gone := places[0]
+	gone.seq += 1 << 40
+	err = s.View(t.Context(), func(v *View) error {
+		for i, id := range ids {
+			for _, at := range []Place{places[i], places[(i+1)%100], gone, {}} {
+				kind, got, err := v.ObjectAt(id, at)
+				if err != nil || kind != oid.Blob || !bytes.Equal(got, payloads[i]) {
+					t.Errorf("content %d: %d bytes of kind %v, %v", i, len(got), kind, err)
+				}
+			}
+		}
+		none := s.meta.algorithm.Sum(oid.Blob, []byte("nowhere"))
+		if _, _, err := v.ObjectAt(none, places[0]); !errors.Is(err, ErrNotFound) {
+			t.Errorf("what is nowhere: %v", err)
+		}
+		return nil
+	})
+	must(t, err)
 }
 
 func TestAFrameWhoseMemoryIsUsedAgainDoesNotChangeWhatOthersRead(t *testing.T) {

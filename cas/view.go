@@ -20,6 +20,9 @@ type View struct {
 	objects *bolt.Bucket
 	data    *bolt.Bucket
 	damage  []error // what an iteration met and had to leave out
+
+	lastID oid.ID // of the row that was read last; unused where rows may change
+	last   object
 }
 
 // View calls fn with the present state, under the shared lock: writers wait
@@ -102,13 +105,22 @@ func (v *View) ReadBack(id oid.ID) error {
 	return err
 }
 
+// object returns the row of an object. Who asks for its size asks for its bytes next, so
+// the last one is remembered.
 func (v *View) object(id oid.ID) (object, error) {
+	if id == v.lastID && !id.IsZero() {
+		return v.last, nil
+	}
 	key := id.Bytes()
 	row := v.objects.Get(key)
 	if row == nil {
 		return object{}, fmt.Errorf("object %v: %w", id, ErrNotFound)
 	}
-	return decodeObject(key, row)
+	o, err := decodeObject(key, row)
+	if err == nil && !v.tx.Writable() {
+		v.lastID, v.last = id, o
+	}
+	return o, err
 }
 
 // each calls fn with the chunks of an object in order. fn may keep the bytes.

@@ -241,8 +241,7 @@ func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, repl
 		return out, err
 	}
 	out.renewed = sure.Renewed
-	e.objects.Nearby(ctx, steps)
-	source := e.objects.Prefetch(wanted(steps)).Write
+	source := e.objects.PrefetchSteps(ctx, steps).Write
 	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
 		Alg:       e.alg,
 		Refuse:    sure.Refuse,
@@ -256,16 +255,6 @@ func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, repl
 
 // securing keeps what a restore replaces.
 func (e *Engine) securing() *objects.Keeper { return &objects.Keeper{Root: e.root, Objects: e.objects} }
-
-// wanted lists the contents that steps write, in their order.
-func wanted(steps []apply.Step) (ids []oid.ID) {
-	for i := range steps {
-		if !steps[i].Want.ID.IsZero() {
-			ids = append(ids, steps[i].Want.ID)
-		}
-	}
-	return ids
-}
 
 // end records that the operation is done.
 func (e *Engine) end(ctx context.Context, op running, out outcome) error {

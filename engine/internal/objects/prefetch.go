@@ -31,6 +31,7 @@ type Prefetch struct {
 	o       *Objects
 	ids     []oid.ID
 	places  *oid.Index        // of ids
+	at      []cas.Place       // where the store had them; nil: it was not asked
 	skip    func(oid.ID) bool // what is not asked for; nil: all are
 	batches []batch           // of batchObjects ids each
 
@@ -127,12 +128,10 @@ func (p *Prefetch) load(ctx context.Context, begin int) map[oid.ID]prefetched {
 			if first, _ := p.places.Place(id); first != begin+i || p.skip != nil && p.skip(id) {
 				continue
 			}
-			_, size, err := v.Stat(id)
+			kind, payload, err := p.object(v, begin+i)
 			switch {
-			case err == nil && size <= prefetchBytes:
-				if kind, payload, err := v.Object(id); err == nil {
-					have[id] = prefetched{kind: kind, payload: payload}
-				}
+			case err == nil && payload != nil:
+				have[id] = prefetched{kind: kind, payload: payload}
 			case errors.Is(err, cas.ErrNotFound) && p.o.Git != nil:
 				have[id] = prefetched{absent: true}
 			}
@@ -140,6 +139,22 @@ func (p *Prefetch) load(ctx context.Context, begin int) map[oid.ID]prefetched {
 		return nil
 	})
 	return have
+}
+
+// object reads one object, if it is small.
+func (p *Prefetch) object(v *cas.View, i int) (kind oid.Kind, payload []byte, err error) {
+	var at cas.Place
+	if p.at != nil {
+		at = p.at[i]
+	}
+	size := at.Size()
+	if size < 0 {
+		_, size, err = v.Stat(p.ids[i])
+	}
+	if err != nil || size > prefetchBytes {
+		return 0, nil, err
+	}
+	return v.ObjectAt(p.ids[i], at)
 }
 
 // keep notes a batch that was read, and drops the oldest where there are many:

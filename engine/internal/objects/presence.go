@@ -107,7 +107,7 @@ func (o *Objects) Stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int6
 // the context has ended, what it did not come to is said to be fine.
 func (o *Objects) readAllBack(ctx context.Context, ids []oid.ID) []error {
 	bad := make([]error, len(ids))
-	order := o.nearby(ctx, ids)
+	order, _ := o.nearby(ctx, ids)
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), (len(ids)+batchObjects-1)/batchObjects) {
@@ -126,15 +126,15 @@ func (o *Objects) readAllBack(ctx context.Context, ids []oid.ID) []error {
 }
 
 // nearby is [cas.Store.Nearby]; any order will do.
-func (o *Objects) nearby(ctx context.Context, ids []oid.ID) (order []int) {
+func (o *Objects) nearby(ctx context.Context, ids []oid.ID) (order []int, places []cas.Place) {
 	if s, err := o.Store(ctx); err == nil && s != nil {
-		order, _ = s.Nearby(ctx, ids)
-		return order
+		order, places, _ = s.Nearby(ctx, ids)
+		return order, places
 	}
 	for i := range ids {
 		order = append(order, i)
 	}
-	return order
+	return order, make([]cas.Place, len(ids))
 }
 
 // readSomeBack reads some objects: the small ones of the store under one lock, and then

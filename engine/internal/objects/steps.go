@@ -59,20 +59,30 @@ func DecodeSteps(data []byte) ([]apply.Step, error) {
 	return j.Steps, nil
 }
 
-// Nearby puts steps into the order in which the store has what they write.
-func (o *Objects) Nearby(ctx context.Context, steps []apply.Step) {
+// PrefetchSteps puts steps into the order in which the store has what they write, and
+// prepares to read that.
+func (o *Objects) PrefetchSteps(ctx context.Context, steps []apply.Step) *Prefetch {
 	ids := make([]oid.ID, len(steps))
 	for i := range steps {
 		ids[i] = steps[i].Want.ID
 	}
-	order := o.nearby(ctx, ids)
+	order, places := o.nearby(ctx, ids)
 	for i := range order { // in place: there may be a million steps
 		at := i
 		for order[at] != i {
 			from := order[at]
 			steps[at], steps[from] = steps[from], steps[at]
+			ids[at], ids[from] = ids[from], ids[at]
+			places[at], places[from] = places[from], places[at]
 			order[at], at = at, from
 		}
 		order[at] = at
 	}
+	first := 0 // what writes nothing comes first, and a step after it begins a batch
+	for first < len(ids) && ids[first].IsZero() {
+		first++
+	}
+	p := o.Prefetch(ids[first:])
+	p.at = places[first:]
+	return p
 }

@@ -21,7 +21,7 @@ func TestStepsWriteInTheOrderInWhichTheStoreHasTheContents(t *testing.T) {
 	for _, i := range []int{7, 2, 9, 0, 4, 1, 8, 6, 3, 5} {
 		steps = append(steps, apply.Step{Path: fmt.Sprint(i), Want: apply.Node{Mode: 0o100644, ID: ids[i]}}, apply.Step{Path: fmt.Sprint("gone", i)})
 	}
-	k.Nearby(ctx, steps)
+	k.PrefetchSteps(ctx, steps)
 	for i, s := range steps[10:] {
 		if s.Path != fmt.Sprint(i) || s.Want.ID != ids[i] {
 			t.Fatalf("step %d is %s", i, s.Path)
@@ -35,7 +35,7 @@ func TestStepsWriteInTheOrderInWhichTheStoreHasTheContents(t *testing.T) {
 		t.Errorf("some steps are lost: %v", paths)
 	}
 	none := &Objects{Algorithm: oid.SHA1, Store: k.none}
-	none.Nearby(ctx, steps) // without a store any order is fine
+	none.PrefetchSteps(ctx, steps) // without a store any order is fine
 	if len(steps) != 20 || steps[10].Path != "0" {
 		t.Errorf("without a store they are moved: %+v", steps)
 	}

@@ -200,7 +200,7 @@ func (p *planner) add(c tree.Change) error {
 // not selected. A path that is never written needs none: redo would not know
 // what brought them.
 func (p *planner) makeParents(path string) error {
-	if slices.ContainsFunc(strings.Split(path, "/"), tree.DotGit) {
+	if len(p.parents) == 0 || slices.ContainsFunc(strings.Split(path, "/"), tree.DotGit) {
 		return nil
 	}
 	for _, dir := range p.parents {
@@ -288,7 +288,16 @@ func (p *planner) step(c tree.Change) error {
 	if p.goal.Made != nil {
 		p.stepped[c.Path] = true
 	}
-	p.plan.Steps = append(p.plan.Steps, s)
-	p.plan.Changes = append(p.plan.Changes, changeOf(c))
+	p.plan.Steps = append(doubled(p.plan.Steps), s)
+	p.plan.Changes = append(doubled(p.plan.Changes), changeOf(c))
 	return p.bound.count(c.Path)
+}
+
+// doubled makes as much room again where a list is full. There may be a million steps, and
+// append would copy what there is after each quarter.
+func doubled[T any](list []T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(len(list), 8))
+	}
+	return list
 }
