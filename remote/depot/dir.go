@@ -1,6 +1,7 @@
 package depot
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -132,10 +133,22 @@ func (d *dir) Get(ctx context.Context, name string, offset, length int64) ([]byt
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
 	if length == 0 {
 		length = mostBytes
 	}
-	return io.ReadAll(io.NewSectionReader(f, offset, length))
+	return readAll(io.NewSectionReader(f, offset, length), min(length, max(info.Size()-offset, 0)))
+}
+
+// readAll is [io.ReadAll] of about so many bytes: room is made for them once.
+func readAll(r io.Reader, about int64) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(int(about) + bytes.MinRead)
+	_, err := b.ReadFrom(r)
+	return b.Bytes(), err
 }
 
 func (d *dir) List(ctx context.Context, folder string) (list []File, err error) {

@@ -228,7 +228,7 @@ func (q *request) takePart(what string, body io.Reader) ([]byte, error) {
 		n == 3 && last-first+1 < q.most && last+1 < total {
 		return nil, errors.New("the answer is another part than was asked for")
 	}
-	out, err := io.ReadAll(io.LimitReader(body, last-first+2))
+	out, err := readAll(io.LimitReader(body, last-first+2), last-first+1)
 	if err == nil && int64(len(out)) != last-first+1 {
 		err = fmt.Errorf("the answer has %d bytes, and says that it has %d", len(out), last-first+1)
 	}
