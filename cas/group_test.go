@@ -2,6 +2,7 @@ package cas
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"os"
 	"slices"
@@ -244,6 +245,25 @@ func TestAFrameFromElsewhereIsStoredAsItIs(t *testing.T) {
 		for i, frame := range asTheyCame {
 			if _, row, err := v.frame(ids[i]); err != nil || row[0] != codecZstd || !bytes.Equal(row[1:], frame) {
 				t.Errorf("frame %d is another one: %v", i, err)
+			}
+		}
+		return nil
+	}))
+}
+
+// Digests, base64 and numbers repeat nothing, and have half their bytes all the same.
+func TestTextThatRepeatsNothingIsCompressed(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	var texts [][]byte
+	for range 3 {
+		texts = append(texts, hex.AppendEncode(nil, noise(r, 4<<10)))
+	}
+	ids := put(t, s, texts[0]) // alone
+	ids = append(ids, put(t, s, texts[1:]...)...)
+	must(t, s.View(t.Context(), func(v *View) error {
+		for i, id := range ids {
+			if n, err := v.Stored(id); err != nil || n > int64(len(texts[i])*6/10) {
+				t.Errorf("content %d: %d of %d bytes, %v", i, n, len(texts[i]), err)
 			}
 		}
 		return nil

@@ -117,7 +117,7 @@ func newRepo(p depot.Place, key *master, cache Cache) (*Repo, error) {
 	}
 	r := &Repo{place: p, key: key, cache: cache, small: map[part][]byte{}}
 	var err error
-	if r.pack, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10)); err != nil {
+	if r.pack, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithAllLitEntropyCompression(true), zstd.WithWindowSize(512<<10)); err != nil {
 		return nil, err
 	}
 	r.plain, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(blobMost))

@@ -3,6 +3,7 @@ package restic
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -324,5 +325,20 @@ func TestNamesOfATreeLeadNowhereElse(t *testing.T) {
 	}
 	if _, err := parseTree(ID{}, []byte(`{"nodes":[{"name":"a","type":"file"},{"name":"a","type":"dir"}]}`)); !errors.Is(err, ErrTampered) {
 		t.Errorf("a name that is there twice is taken: %v", err)
+	}
+}
+
+// Digests, base64 and numbers repeat nothing, and have half their bytes all the same.
+func TestTextThatRepeatsNothingGoesCompressed(t *testing.T) {
+	r, _ := made(t)
+	w := r.Writer(t.Context())
+	defer w.Close()
+	text, sealed := hex.AppendEncode(nil, noise(3, 4<<10)), 0
+	w.Added = func(n int) { sealed += n }
+	if _, err := w.Put(Data, text); err != nil {
+		t.Fatal(err)
+	}
+	if sealed == 0 || sealed > len(text)*6/10 {
+		t.Errorf("%d bytes of %d go", sealed, len(text))
 	}
 }
