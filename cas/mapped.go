@@ -1,7 +1,7 @@
 package cas
 
-// mappedBytes is about how much of the files that it reads stays in the memory of this
-// process, with its own program.
+// mappedBytes is about how much of a file that is read stays in the memory of this
+// process. Of several open files of a store it holds for each.
 const mappedBytes = 40 << 20
 
 // aroundBytes is about what of a mapped file comes into memory with one page that

@@ -26,7 +26,7 @@ func mappedNow() int {
 		return -1
 	}
 	pages, err := strconv.Atoi(string(fields[2]))
-	if err != nil {
+	if err != nil || pages <= 0 { // gVisor says 0, though a program that runs has some
 		return -1
 	}
 	return pages * os.Getpagesize()

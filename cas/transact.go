@@ -146,7 +146,7 @@ type file struct {
 	used    int64            // bytes of it that the last transaction needs
 	free    int              // pages of it that were free when it was opened for writing
 	done    uint64           // the number of the transaction that it has committed; 0: none
-	touched int              // bytes that were read since the mapped pages were given back
+	touched int              // about how many bytes of mapped pages are in memory, see touch
 }
 
 func (f *file) begin(ctx context.Context) error {

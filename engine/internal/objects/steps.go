@@ -78,11 +78,14 @@ func (o *Objects) PrefetchSteps(ctx context.Context, steps []apply.Step) *Prefet
 		}
 		order[at] = at
 	}
-	first := 0 // what writes nothing comes first, and a step after it begins a batch
-	for first < len(ids) && ids[first].IsZero() {
-		first++
+	n := 0 // of those that write something
+	for i, id := range ids {
+		if !id.IsZero() {
+			ids[n], places[n] = id, places[i]
+			n++
+		}
 	}
-	p := o.Prefetch(ids[first:])
-	p.at = places[first:]
+	p := o.Prefetch(ids[:n])
+	p.at = places[:n]
 	return p
 }

@@ -3,6 +3,7 @@ package objects
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -20,6 +21,11 @@ func TestStepsWriteInTheOrderInWhichTheStoreHasTheContents(t *testing.T) {
 	var steps []apply.Step
 	for _, i := range []int{7, 2, 9, 0, 4, 1, 8, 6, 3, 5} {
 		steps = append(steps, apply.Step{Path: fmt.Sprint(i), Want: apply.Node{Mode: 0o100644, ID: ids[i]}}, apply.Step{Path: fmt.Sprint("gone", i)})
+	}
+	nowhere := oid.SHA1.Sum(oid.Blob, []byte("only git has it"))
+	p := k.PrefetchSteps(ctx, append([]apply.Step{{Path: "git's", Want: apply.Node{Mode: 0o100644, ID: nowhere}}}, steps...))
+	if len(p.ids) != 11 || len(p.at) != 11 || slices.ContainsFunc(p.ids, oid.ID.IsZero) || p.ids[0] != nowhere {
+		t.Errorf("%d contents are read ahead of 11 that are written, at %d places", len(p.ids), len(p.at))
 	}
 	k.PrefetchSteps(ctx, steps)
 	for i, s := range steps[10:] {

@@ -288,16 +288,16 @@ func (p *planner) step(c tree.Change) error {
 	if p.goal.Made != nil {
 		p.stepped[c.Path] = true
 	}
-	p.plan.Steps = append(doubled(p.plan.Steps), s)
-	p.plan.Changes = append(doubled(p.plan.Changes), changeOf(c))
+	p.plan.Steps = append(roomier(p.plan.Steps), s)
+	p.plan.Changes = append(roomier(p.plan.Changes), changeOf(c))
 	return p.bound.count(c.Path)
 }
 
-// doubled makes as much room again where a list is full. There may be a million steps, and
-// append would copy what there is after each quarter.
-func doubled[T any](list []T) []T {
-	if len(list) == cap(list) {
-		list = slices.Grow(list, max(len(list), 8))
+// roomier makes half as much room again where a list is full. There may be a million
+// steps, and append would copy what there is after each quarter.
+func roomier[T any](list []T) []T {
+	if n := len(list); n == cap(list) {
+		list = append(make([]T, 0, max(n+n/2, 8)), list...)
 	}
 	return list
 }

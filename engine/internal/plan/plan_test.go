@@ -233,3 +233,17 @@ func TestAListHasRoomForTheLargestRepositoriesAndNoMore(t *testing.T) {
 		}
 	}
 }
+
+func TestAListThatGrowsHasLittleRoomToSpare(t *testing.T) {
+	var list []int
+	copied := 0
+	for i := range 1_000_000 {
+		if len(list) == cap(list) {
+			copied += len(list)
+		}
+		list = append(roomier(list), i)
+	}
+	if cap(list) > 3*len(list)/2 || copied > 3*len(list) || list[999_999] != 999_999 {
+		t.Errorf("room for %d, %d were copied", cap(list), copied)
+	}
+}
