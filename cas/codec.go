@@ -169,7 +169,7 @@ func newEncoder(window int, level zstd.EncoderLevel) *zstd.Encoder {
 		zstd.WithWindowSize(window),
 		zstd.WithLowerEncoderMem(true),
 		zstd.WithEncoderLevel(level),
-		zstd.WithAllLitEntropyCompression(true),
+		zstd.WithAllLitEntropyCompression(true), // else what repeats nothing, as hex digits, stays as it is
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false), // the digest is the checksum
 		zstd.WithSingleSegment(true))

@@ -167,12 +167,8 @@ func TestWhateverRequestAPushEndsAtTheNextOneFinishes(t *testing.T) {
 }
 
 func TestWhateverRequestAFetchEndsAtTheNextOneFinishes(t *testing.T) {
-	p := newPlace(t, false)
-	p.eachKind(false)
+	p, m := pushedPlace(t)
 	e := p.open()
-	p.snap(e, "1", nil)
-	m := p.newRemote(e)
-	p.mustPush(e, m)
 	there := newPlace(t, false)
 	dir := filepath.Join(there.dir, "new")
 	_, err := resumed(there, dir, m.URL, "")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/internal/seed"
@@ -283,4 +284,16 @@ func (p *place) halve(m away.Remote, which func(*restic.Snapshot) bool) (whole [
 		whole = append(whole, filepath.Join(m.URL, "snapshots", snap.ID.String()))
 	}
 	return whole
+}
+
+// pushedPlace is a place with a file of each kind, and a remote that has its only snapshot.
+func pushedPlace(t *testing.T) (*place, away.Remote) {
+	t.Helper()
+	p := newPlace(t, false)
+	p.eachKind(false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	return p, m
 }

@@ -45,18 +45,6 @@ func (p *place) resumeSome(url string) {
 	}
 }
 
-// pushedPlace is a place with a file of each kind, and a remote that has its only snapshot.
-func pushedPlace(t *testing.T) (*place, away.Remote) {
-	t.Helper()
-	p := newPlace(t, false)
-	p.eachKind(false)
-	e := p.open()
-	p.snap(e, "1", nil)
-	m := p.newRemote(e)
-	p.mustPush(e, m)
-	return p, m
-}
-
 // Where a hook records and pushes each turn, the half of a directory is soon the newest snapshot that a remote has.
 func TestAResumeThatWasInterruptedIsNotDoneBecauseItsHalfWasPushed(t *testing.T) {
 	for _, newer := range []bool{false, true} {

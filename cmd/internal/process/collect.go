@@ -12,10 +12,10 @@ import (
 // CollectLater lets the first garbage collection wait until the heap has grown
 // to 48 MiB, where Go would begin at 4: what most commands need lies between,
 // and collecting it would take a tenth of their time. From then on a collection
-// comes sooner than usual: a first snapshot of 80,000 files without git then takes 97 MB
-// in place of 121, in the same time. What a large heap
-// has is mostly lists without pointers, which a collection does not look into; so
-// it may come sooner still. GOGC overrides all of it. Near 800 MiB collections come
+// comes sooner than usual: a first snapshot of 80,000 files without git then takes
+// 97 MB. A restore of as many pays a twentieth more processor time for it than where
+// the heap grows by 60 percent. What a large heap has is mostly lists without pointers,
+// which a collection does not look into; so it may come sooner still. GOGC overrides all of it. Near 800 MiB collections come
 // as often as they have to, up to half of the time: what somebody made to fill the
 // memory meets the bounds of docs/limits.md first. GOMEMLIMIT overrides that.
 func CollectLater() {
