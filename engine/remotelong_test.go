@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,10 +25,10 @@ type forger struct {
 	w    *restic.Writer
 }
 
-// A forged is a directory: of git, of "files" and of "rewind".
+// A forged is a directory: of git, and of "files".
 type forged struct {
-	git           oid.ID
-	files, beside restic.ID
+	git   oid.ID
+	files restic.ID
 }
 
 func (f *forger) file(name string, text []byte) restic.Node {
@@ -48,10 +50,12 @@ func (f *forger) put(nodes ...restic.Node) restic.ID {
 // around puts a directory into another one.
 func (f *forger) around(name string, in *forged) *forged {
 	if in == nil {
-		return &forged{f.alg.Sum(oid.Tree, nil), f.put(), f.put(f.file("tree", nil))}
+		return &forged{f.alg.Sum(oid.Tree, nil), f.put()}
 	}
 	payload := append([]byte("40000 "+name+"\x00"), in.git.Bytes()...)
-	return &forged{f.alg.Sum(oid.Tree, payload), f.put(f.dir(name, in.files)), f.put(f.file("tree", payload), f.dir("d0", in.beside))}
+	n := f.dir(name, in.files)
+	n.Object = in.git.String()
+	return &forged{f.alg.Sum(oid.Tree, payload), f.put(n)}
 }
 
 // snapshot brings a snapshot of a directory to a remote, made of the only one that is there.
@@ -69,25 +73,24 @@ func (f *forger) snapshot(of *forged) {
 		return out
 	}
 	beside := read(read(s.Tree)["rewind"].Subtree)
-	text := func(name string) []byte {
-		n := beside[name]
-		out, err := f.repo.Content(context.Background(), &n, 1<<20)
-		f.must(err)
-		return out
-	}
-	c, err := gitbridge.DecodeSnapshot(text("commit"), f.alg)
+	n := beside["record"]
+	text, err := f.repo.Content(context.Background(), &n, 1<<20)
+	f.must(err)
+	text, commit, _ := bytes.Cut(text, []byte("\n"))
+	c, err := gitbridge.DecodeSnapshot(commit, f.alg)
 	f.must(err)
 	c.Tree, c.Overlay = of.git, oid.ID{}
-	commit := gitbridge.EncodeSnapshot(c, f.alg)
+	commit = gitbridge.EncodeSnapshot(c, f.alg)
 	id := f.alg.Sum(oid.Commit, commit)
 	var record map[string]any
-	f.must(json.Unmarshal(text("record"), &record))
+	f.must(json.Unmarshal(text, &record))
 	snap := record["snapshot"].(map[string]any)
 	snap["id"], snap["tree"] = id.String(), of.git.String()
 	delete(snap, "overlay")
 	line, err := json.Marshal(record)
 	f.must(err)
-	beside["commit"], beside["record"], beside["state"] = f.file("commit", commit), f.file("record", line), f.dir("state", of.beside)
+	delete(beside, "state")
+	beside["record"] = f.file("record", slices.Concat(line, []byte("\n"), commit))
 	var nodes []restic.Node
 	for _, n := range beside {
 		nodes = append(nodes, n)

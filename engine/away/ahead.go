@@ -149,7 +149,11 @@ func (p *pull) aheadDirs(list []place) error {
 	}
 	var ids []restic.ID
 	for _, d := range list {
-		ids = append(ids, d.at.files, d.at.beside)
+		for _, id := range []restic.ID{d.at.files, d.at.beside} {
+			if id != (restic.ID{}) {
+				ids = append(ids, id)
+			}
+		}
 	}
 	if err := p.aheadTrees(ids); err != nil {
 		return err

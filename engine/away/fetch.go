@@ -1,6 +1,7 @@
 package away
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,8 +62,11 @@ func tampered(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{restic.ErrTampered}, args...)...)
 }
 
-// byName finds nodes of a tree by their names.
+// byName finds nodes of a tree by their names. The zero id is that of a tree without any.
 func (p *pull) byName(id restic.ID) (map[string]*restic.Node, error) {
+	if id == (restic.ID{}) {
+		return nil, nil
+	}
 	if out, ok := p.nodes[id]; ok {
 		return out, nil
 	}
@@ -148,14 +152,13 @@ func (p *pull) open(d *Distant) (*pulled, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.record(beside, d.Of)
+	r, commit, err := p.record(beside, d.Of)
 	if err != nil {
 		return nil, err
 	}
 	p.trail.add(d, r, beside)
-	commit, err := p.object(beside, commitName, oid.Commit, r.Snapshot.ID)
-	if err != nil {
-		return nil, err
+	if p.alg.Sum(oid.Commit, commit) != r.Snapshot.ID {
+		return nil, tampered("its commit has other bytes than its id says")
 	}
 	if err := p.agree(commit, r); err != nil {
 		return nil, err
@@ -169,9 +172,11 @@ func (p *pull) open(d *Distant) (*pulled, error) {
 			return nil, err
 		}
 	}
-	state, err := dirOf(beside, stateName)
-	if err != nil {
-		return nil, err
+	var state restic.ID
+	if beside[stateName] != nil {
+		if state, err = dirOf(beside, stateName); err != nil {
+			return nil, err
+		}
 	}
 	return &pulled{r.Snapshot, r.Pins, place{r.Snapshot.State(), dir{files: at.files, beside: state}}}, nil
 }
@@ -186,13 +191,15 @@ func (p *pull) agree(commit []byte, r *record) error {
 	return p.put(oid.Commit, commit)
 }
 
-// record reads a record, which has to be of a snapshot.
-func (p *pull) record(beside map[string]*restic.Node, id oid.ID) (*record, error) {
+// record reads a record, which has to be of a snapshot, and the commit that stands behind it.
+func (p *pull) record(beside map[string]*restic.Node, id oid.ID) (r *record, commit []byte, err error) {
 	text, err := p.small(beside, recordName)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.decode(text, id)
+	text, commit, _ = bytes.Cut(text, []byte("\n"))
+	r, err = p.decode(text, id)
+	return r, commit, err
 }
 
 func (p *pull) decode(text []byte, id oid.ID) (*record, error) {
@@ -282,16 +289,16 @@ func (p *pull) dir(s tree.State, at dir) (out []place, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.treesOf(s, beside); err != nil {
+	files, err := p.byName(at.files)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.treesOf(s, files, beside); err != nil {
 		return nil, err
 	}
 	l, err := p.layOut(s, p.load)
 	if err != nil {
 		return nil, tampered("%v", err)
-	}
-	files, err := p.byName(at.files)
-	if err != nil {
-		return nil, err
 	}
 	var below []dir
 	for _, c := range l.children {
@@ -334,8 +341,10 @@ func (p *pull) dir(s tree.State, at dir) (out []place, err error) {
 		} else if next.files, err = dirOf(beside, filesPrefix+strconv.Itoa(i)); err != nil {
 			return nil, err
 		}
-		if next.beside, err = dirOf(beside, dirPrefix+strconv.Itoa(i)); err != nil {
-			return nil, err
+		if name := dirPrefix + strconv.Itoa(i); beside[name] != nil {
+			if next.beside, err = dirOf(beside, name); err != nil {
+				return nil, err
+			}
 		}
 		out = append(out, place{d, next})
 	}
@@ -370,12 +379,20 @@ func (p *pull) link(id oid.ID, n *restic.Node, beside map[string]*restic.Node) e
 }
 
 // treesOf reads the git tree and the overlay of a directory.
-func (p *pull) treesOf(s tree.State, beside map[string]*restic.Node) error {
+func (p *pull) treesOf(s tree.State, files, beside map[string]*restic.Node) error {
 	for name, id := range map[string]oid.ID{treeName: s.Tree, overlayName: s.Overlay} {
 		if id.IsZero() || p.trees[id] != nil {
 			continue
 		}
-		payload, err := p.object(beside, name, oid.Tree, id)
+		var payload []byte
+		var err error
+		if name == treeName && beside[name] == nil {
+			if payload = implied(files, p.alg); p.alg.Sum(oid.Tree, payload) != id {
+				err = tampered("the files of a directory are not those of tree %v", id)
+			}
+		} else {
+			payload, err = p.object(beside, name, oid.Tree, id)
+		}
 		if err == nil {
 			err = p.put(oid.Tree, payload)
 		}

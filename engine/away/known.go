@@ -39,9 +39,14 @@ type content struct {
 	blobs []restic.ID
 }
 
-// A dir is a directory as the remote has it: its files, and what lies beside them.
+// A dir is a directory as the remote has it: its files, and what lies beside them, which for most is nothing.
 type dir struct {
 	files, beside restic.ID
+}
+
+// all reports whether something holds for each tree of a directory.
+func (d dir) all(of func(restic.ID) bool) bool {
+	return of(d.files) && (d.beside == restic.ID{} || of(d.beside))
 }
 
 const knownMagic = "rewind remote 2\n"

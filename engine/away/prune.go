@@ -196,7 +196,7 @@ func (k *known) pruned(index []restic.ID, gone map[restic.ID]bool, need *restic.
 		return !slices.ContainsFunc(c.blobs, func(b restic.ID) bool { return !need.Needs(restic.Data, b) })
 	})
 	for at, d := range old.dirs {
-		if need.Needs(restic.Tree, d.files) && need.Needs(restic.Tree, d.beside) {
+		if d.all(func(id restic.ID) bool { return need.Needs(restic.Tree, id) }) {
 			k.addDir(at, d)
 		}
 	}

@@ -51,11 +51,12 @@ func (p *push) snapshot(e *errand) (restic.ID, error) {
 	if err != nil {
 		return restic.ID{}, err
 	}
-	var nodes []restic.Node
-	if err := p.add(&nodes, recordName, e.text); err != nil {
+	commit, err := p.payloads(oid.Commit)(s.ID)
+	if err != nil {
 		return restic.ID{}, err
 	}
-	if err := p.object(&nodes, commitName, s.ID, p.payloads(oid.Commit)); err != nil {
+	var nodes []restic.Node
+	if err := p.add(&nodes, recordName, slices.Concat(e.text, []byte("\n"), commit)); err != nil {
 		return restic.ID{}, err
 	}
 	for _, id := range named(s) {
@@ -66,7 +67,9 @@ func (p *push) snapshot(e *errand) (restic.ID, error) {
 	if err := p.plans(&nodes, e.record.Operations); err != nil {
 		return restic.ID{}, err
 	}
-	nodes = append(nodes, restic.Node{Name: stateName, Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: d.beside})
+	if d.beside != (restic.ID{}) {
+		nodes = append(nodes, restic.Node{Name: stateName, Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: d.beside})
+	}
 	beside, err := p.w.PutTree(nodes)
 	if err != nil {
 		return restic.ID{}, err
@@ -136,7 +139,7 @@ func (p *push) has(s tree.State) (dir, bool) {
 		return d, true
 	}
 	d, ok := p.known.dirs[s]
-	return d, ok && (p.as || p.repo.Has(restic.Tree, d.files) && p.repo.Has(restic.Tree, d.beside))
+	return d, ok && (p.as || d.all(func(id restic.ID) bool { return p.repo.Has(restic.Tree, id) }))
 }
 
 // hasContent reports whether the remote has a content.
@@ -289,14 +292,6 @@ func (p *push) dir(s tree.State) (dir, error) {
 		}
 		l = *at
 	}
-	for name, id := range map[string]oid.ID{treeName: s.Tree, overlayName: s.Overlay} {
-		if id.IsZero() {
-			continue
-		}
-		if err := p.object(&beside, name, id, p.load); err != nil {
-			return dir{}, err
-		}
-	}
 	below := make([]dir, len(l.dirs))
 	for i, at := range l.dirs {
 		var err error
@@ -306,7 +301,9 @@ func (p *push) dir(s tree.State) (dir, error) {
 		if i >= l.onDisk {
 			beside = append(beside, restic.Node{Name: filesPrefix + strconv.Itoa(i), Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: below[i].files})
 		}
-		beside = append(beside, restic.Node{Name: dirPrefix + strconv.Itoa(i), Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: below[i].beside})
+		if below[i].beside != (restic.ID{}) {
+			beside = append(beside, restic.Node{Name: dirPrefix + strconv.Itoa(i), Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: below[i].beside})
+		}
 	}
 	for _, id := range l.extra {
 		if c, ok := p.known.contents[id]; ok {
@@ -314,11 +311,14 @@ func (p *push) dir(s tree.State) (dir, error) {
 		}
 	}
 	files, err := p.files(&l, below, &beside, may(s))
+	if err == nil {
+		err = p.payloadsOf(s, files, &beside)
+	}
 	if err != nil {
 		return dir{}, err
 	}
 	var d dir
-	if d.files, err = p.w.PutTree(files); err == nil {
+	if d.files, err = p.w.PutTree(files); err == nil && len(beside) > 0 {
 		d.beside, err = p.w.PutTree(beside)
 	}
 	if err == nil {
@@ -327,11 +327,29 @@ func (p *push) dir(s tree.State) (dir, error) {
 	return d, err
 }
 
+// payloadsOf stores what the nodes of a directory do not say of its trees: the overlay, and the git tree if they would
+// imply another one.
+func (p *push) payloadsOf(s tree.State, files []restic.Node, beside *[]restic.Node) error {
+	if !s.Overlay.IsZero() {
+		if err := p.object(beside, overlayName, s.Overlay, p.load); err != nil {
+			return err
+		}
+	}
+	alg := p.objects.Algorithm
+	if s.Tree.IsZero() || alg.Sum(oid.Tree, implied(namesOf(files), alg)) == s.Tree {
+		return nil
+	}
+	for i := range files {
+		files[i].Object = ""
+	}
+	return p.object(beside, treeName, s.Tree, p.load)
+}
+
 // files makes the nodes of what is on disk, or would be. Some may be missing.
 func (p *push) files(l *layout, below []dir, beside *[]restic.Node, may bool) (files []restic.Node, err error) {
 	put := map[oid.ID]bool{}
 	for _, c := range l.children {
-		n := restic.Node{Name: c.Name, Mode: modeOf(c.Node.Mode)}
+		n := restic.Node{Name: c.Name, Mode: modeOf(c.Node.Mode), Object: c.Node.Git.ID.String()}
 		switch c.Node.Mode.Type() {
 		case tree.File:
 			at, ok := p.known.contents[c.Node.ID]

@@ -19,7 +19,6 @@ const (
 	filesName   = "files"
 	besideName  = "rewind"
 	recordName  = "record"
-	commitName  = "commit"
 	stateName   = "state"
 	treeName    = "tree"
 	overlayName = "overlay"

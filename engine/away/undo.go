@@ -194,7 +194,7 @@ func (p *pull) readTrail(d *Distant) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.record(beside, d.Of)
+	r, _, err := p.record(beside, d.Of)
 	if err == nil {
 		p.trail.add(d, r, beside)
 	}

@@ -22,6 +22,7 @@ type Node struct {
 	Target  string // of a symlink
 	Content []ID   // of a file
 	Subtree ID     // of a dir
+	Object  string // what rewind knows it by; "": nothing. Other programs read over it
 }
 
 // nodeTime is the time of every file: a time of its own would make a tree another one though no byte is.
@@ -42,6 +43,7 @@ type nodeFile struct {
 	Target  string    `json:"linktarget,omitempty"`
 	Content idList    `json:"content"`
 	Subtree *ID       `json:"subtree,omitempty"`
+	Object  string    `json:"rewind,omitempty"`
 }
 
 // PutTree stores a directory, whose nodes it sorts.
@@ -49,7 +51,7 @@ func (w *Writer) PutTree(nodes []Node) (ID, error) {
 	slices.SortFunc(nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
 	files := make([]nodeFile, len(nodes))
 	for i, n := range nodes {
-		f := nodeFile{Name: quoteName(n.Name), Type: n.Type, Mode: uint32(n.Mode), Mtime: nodeTime, Atime: nodeTime, Ctime: nodeTime}
+		f := nodeFile{Name: quoteName(n.Name), Type: n.Type, Mode: uint32(n.Mode), Mtime: nodeTime, Atime: nodeTime, Ctime: nodeTime, Object: n.Object}
 		switch n.Type {
 		case "file":
 			f.Size, f.Links, f.Content = uint64(n.Size), 1, n.Content
@@ -142,7 +144,7 @@ func (l *nodeList) UnmarshalJSON(text []byte) error {
 			return fmt.Errorf("%w: %q", err, f.Name)
 		}
 		l.seen[name] = true
-		n := Node{Name: name, Type: f.Type, Mode: fs.FileMode(f.Mode), Size: int64(f.Size & (1<<63 - 1)), Target: f.Target, Content: f.Content}
+		n := Node{Name: name, Type: f.Type, Mode: fs.FileMode(f.Mode), Size: int64(f.Size & (1<<63 - 1)), Target: f.Target, Content: f.Content, Object: f.Object}
 		if f.Subtree != nil {
 			n.Subtree = *f.Subtree
 		}
