@@ -21,9 +21,9 @@ type near struct {
 }
 
 const (
-	nearMost     = 1 << 18 // contents whose paths are known at once: a bound on memory
-	nearBytes    = 1 << 20 // a larger content is read in pieces, from where it was recorded
-	nearPatience = 64      // so many more misses than hits end it: the worktree is another one, or has other line ends
+	nearMost     = 1 << 18  // contents whose paths are known at once: a bound on memory
+	nearBytes    = 16 << 20 // a larger content is read in pieces, from where it was recorded
+	nearPatience = 64       // so many more misses than hits end it: the worktree is another one, or has other line ends
 )
 
 // may notes where a content may be.

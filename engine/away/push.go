@@ -1,7 +1,6 @@
 package away
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -262,7 +261,7 @@ func (p *push) putAll(ids []oid.ID, maybe map[oid.ID]bool) error {
 func (p *push) put(from *objects.Prefetch, buf *[]byte, id oid.ID) (c content, err error) {
 	if payload, ok := p.near.read(id, buf); ok {
 		c.size = int64(len(payload))
-		c.blobs, err = p.w.PutReader(bytes.NewReader(payload), c.size)
+		c.blobs, err = p.w.PutContent(payload)
 		return c, err
 	}
 	o, err := from.Stream(p.ctx, id)

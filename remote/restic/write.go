@@ -1,6 +1,7 @@
 package restic
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -255,6 +256,15 @@ func (w *Writer) Flush() error {
 func (w *Writer) Close() {
 	w.stop(errors.New("the writer was closed"))
 	w.wg.Wait()
+}
+
+// PutContent stores a content that is in memory, as PutReader does.
+func (w *Writer) PutContent(payload []byte) ([]ID, error) {
+	if n := int64(len(payload)); n == 0 || n > wholeBytes {
+		return w.PutReader(bytes.NewReader(payload), n)
+	}
+	id, err := w.Put(Data, payload)
+	return []ID{id}, err
 }
 
 // PutReader stores exactly size bytes of a content, cut where restic would, and returns
