@@ -52,16 +52,5 @@ func (v *View) eachObject(fn func(key []byte, o object) error) error {
 	return nil
 }
 
-// Count returns how many objects there are, and the bytes of the file. It reads
-// far less than [Store.Stats].
-func (s *Store) Count(ctx context.Context) (objects int, bytes int64, err error) {
-	err = s.View(ctx, func(v *View) error {
-		objects = v.objects.Stats().KeyN
-		return nil
-	})
-	if err != nil {
-		return 0, 0, err
-	}
-	bytes, err = fileSize(s.path)
-	return objects, bytes, err
-}
+// Size returns the bytes of the file.
+func (s *Store) Size() (int64, error) { return fileSize(s.path) }

@@ -23,7 +23,6 @@ type Status struct {
 	GitBytes     int64      `json:"git_bytes"`            // of the files that rewind wrote among git's objects; what git has packed anew since is not counted
 	FreeBytes    *int64     `json:"free_bytes,omitempty"` // that the user may still write where the store is; nil: the system does not tell
 	Much         bool       `json:"much,omitempty"`       // the store and git together take more than a tenth of that
-	Objects      int64      `json:"objects"`              // in the store
 	Snapshots    int        `json:"snapshots"`            // of this worktree
 	Total        int        `json:"total"`                // of all worktrees that share the store
 	Last         ID         `json:"last,omitzero"`        // this worktree's newest snapshot
@@ -57,11 +56,9 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if err != nil || s == nil {
 		return st, err
 	}
-	count, bytes, err := s.Count(ctx)
-	if err != nil {
+	if st.StoreBytes, err = s.Size(); err != nil {
 		return nil, objects.StoreError(err)
 	}
-	st.StoreBytes, st.Objects = bytes, int64(count)
 	now := e.costNow()
 	st.GitBytes, st.Much = now.Git, now.much()
 	if now.Free >= 0 {

@@ -71,7 +71,7 @@ func (r *report) print(a *app) {
 	if st := r.Status; st != nil {
 		line("worktree", "git %v, %s", st.Git, st.Algorithm)
 		line("lies on", "%s, the store on %s", orNone(durable.FileSystem(st.Root)), orNone(durable.FileSystem(st.Store)))
-		line("store", "%s here, %d in all, %s, %s; in git %s", show.Count(st.Snapshots, "snapshot"), st.Total, show.Count(int(st.Objects), "object"), show.Size(st.StoreBytes), show.Size(st.GitBytes))
+		line("store", "%s here, %d in all, %s; in git %s", show.Count(st.Snapshots, "snapshot"), st.Total, show.Size(st.StoreBytes), show.Size(st.GitBytes))
 		line("state", "%d skipped, %d pending, %d lost, %d undo, %d redo, unfinished %v, ref lost %v, watched %v", len(st.Skipped), st.Pending, len(st.Lost), st.Undo, st.Redo, st.Unfinished != nil, st.RefLost, st.Watched)
 	}
 	line("settings", "%s", orNone(strings.Join(r.Settings, ", ")))

@@ -121,7 +121,7 @@ func (a *app) printStatus(st *engine.Status, since *engine.Diff) {
 		fmt.Fprintln(a.Out, "store      none yet: \"rewind snapshot\" makes it")
 		return
 	}
-	show.Say(a.Out, "store      %s, %s, %s\n", st.Store, show.Size(st.StoreBytes), show.Count(int(st.Objects), "object"))
+	show.Say(a.Out, "store      %s, %s\n", st.Store, show.Size(st.StoreBytes))
 	a.printCost(st)
 	others := ""
 	if st.Total > st.Snapshots {

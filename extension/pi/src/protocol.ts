@@ -269,7 +269,6 @@ export interface Status {
   /** of the files that rewind wrote among git's objects; what git has packed anew since is not counted */ git_bytes: number;
   /** that the user may still write where the store is; nil: the system does not tell */ free_bytes?: number;
   /** the store and git together take more than a tenth of that */ much?: boolean;
-  /** in the store */ objects: number;
   /** of this worktree */ snapshots: number;
   /** of all worktrees that share the store */ total: number;
   /** this worktree's newest snapshot */ last?: string;
