@@ -39,7 +39,7 @@ lint: ## golangci-lint by .golangci.yml, and what nothing reaches, at the versio
 	@CGO_ENABLED=0 go tool -modfile=tools/go.mod golangci-lint run $(PKG)
 	@dead=$$(CGO_ENABLED=0 go tool -modfile=tools/go.mod deadcode ./... | grep -v 'internal/seed\|internal/gittest\|internal/s3test\|watch/internal/told\|fuzz/\|UnmarshalJSON' || true); if [ -n "$$dead" ]; then echo "$$dead" >&2; exit 1; fi
 
-check: ## the Go tests, once more with the race detector where goroutines meet (PKG=./cas, TIMEOUT=20m)
+check: ## the Go tests, with the race detector where goroutines meet (PKG=./cas, TIMEOUT=20m)
 	@echo "== check: the Go tests; building them takes minutes the first time"
 	@go vet -C tools ./testsum ./api ./forms && go test -C tools ./testsum ./api ./forms
 	@go vet -C bench/page . && go test -C bench/page .

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the Go tests of the packages that are named (default: all), and counts them. Then
-# those run once more under the race detector in which goroutines meet.
+# Runs the Go tests of the packages that are named (default: all), and counts them: under
+# the race detector those in which goroutines meet; of large packages that is some tests,
+# which run once more.
 #   RACE=all     all run under it, and only so
 #   TIMEOUT=20m  how long the tests of one package may take
 set -euo pipefail
@@ -25,6 +26,10 @@ done)
 some=$(grep -E "$large" <<< "$met" || true)
 whole=$(ordered "$(grep -vE "$large" <<< "$met" || true)")
 [ "${RACE:-}" != all ] || { some=; whole=$wanted wanted=; }
+
+# Whose tests all run under it need not run without, but for those that are skipped there.
+spared=$(grep -rl --include='*_test.go' 'func Test.*TakeSoMuchMemory' . | xargs -rn1 dirname | sort -u | xargs -r go list)
+wanted=$(grep -vFx "$(grep -vFx "$spared" <<< "$whole")" <<< "$wanted" || true)
 
 # Vet is a step of its own. Half of the tests wait for processes and clocks, so more
 # packages are tested at once than there are processors.
