@@ -34,14 +34,15 @@ vet: ## formatting, vet of code and tests, and a build of the program, for each 
 	@host=$$(go env GOHOSTOS); for os in $(OSES); do echo "vet, build: $$os"; export CGO_ENABLED=0 GOOS=$$os; \
 	  fast=; [ $$os = $$host ] || fast='-gcflags=all=-N -gcflags=github.com/ebitengine/purego/...='; go vet $$fast $(PKG) && go build -o /dev/null $$fast $(if $(filter ./...,$(PKG)),./cmd/rewind,$(PKG)) || exit 1; done
 
-lint: ## golangci-lint by .golangci.yml, and what nothing reaches, at the versions of tools/go.mod
-	@echo "== lint: golangci-lint and deadcode (the first run builds them, which takes minutes)"
-	@CGO_ENABLED=0 go tool -modfile=tools/go.mod golangci-lint run $(PKG)
+lint: ## layers, shape, staticcheck, and what nothing reaches, at the versions of tools/go.mod
+	@echo "== lint: tools/lint, staticcheck and deadcode"
+	@go build -C tools -o ../bin/lint ./lint && CGO_ENABLED=0 bin/lint $(PKG)
+	@CGO_ENABLED=0 go tool -modfile=tools/go.mod staticcheck -checks 'all,-ST1000,-ST1003,-ST1005,-ST1016,-ST1020,-ST1021,-ST1022,-ST1023,-QF*' $(PKG)
 	@dead=$$(CGO_ENABLED=0 go tool -modfile=tools/go.mod deadcode ./... | grep -v 'internal/seed\|internal/gittest\|internal/s3test\|watch/internal/told\|fuzz/\|UnmarshalJSON' || true); if [ -n "$$dead" ]; then echo "$$dead" >&2; exit 1; fi
 
 check: ## the Go tests, with the race detector where goroutines meet (PKG=./cas, TIMEOUT=20m)
 	@echo "== check: the Go tests; building them takes minutes the first time"
-	@go vet -C tools ./testsum ./api ./forms && go test -C tools ./testsum ./api ./forms
+	@go vet -C tools ./testsum ./api ./forms ./lint && go test -C tools ./testsum ./api ./forms ./lint
 	@go vet -C bench/page . && go test -C bench/page .
 	@RACE=$(RACE) TIMEOUT=$(TIMEOUT) tools/check.sh $(PKG)
 

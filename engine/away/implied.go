@@ -29,3 +29,29 @@ func gitModeOf(n *restic.Node) tree.Mode {
 	}
 	return (tree.File | tree.Mode(n.Mode.Perm())).Git()
 }
+
+// treesOf reads the git tree and the overlay of a directory.
+func (p *pull) treesOf(s tree.State, files, beside map[string]*restic.Node) error {
+	for name, id := range map[string]oid.ID{treeName: s.Tree, overlayName: s.Overlay} {
+		if id.IsZero() || p.trees[id] != nil {
+			continue
+		}
+		var payload []byte
+		var err error
+		if name == treeName && beside[name] == nil {
+			if payload = implied(files, p.alg); p.alg.Sum(oid.Tree, payload) != id {
+				err = tampered("the files of a directory are not those of tree %v", id)
+			}
+		} else {
+			payload, err = p.object(beside, name, oid.Tree, id)
+		}
+		if err == nil {
+			err = p.put(oid.Tree, payload)
+		}
+		if err != nil {
+			return err
+		}
+		p.trees[id] = append([]byte{}, payload...)
+	}
+	return nil
+}

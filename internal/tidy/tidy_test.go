@@ -1,6 +1,6 @@
 // Package tidy holds what no linter knows of this module: how much a package shows,
 // that ARCHITECTURE.md tells the truth, and that its words are few. What linters know
-// is in .golangci.yml.
+// is in tools/lint.
 package tidy
 
 import (
@@ -25,7 +25,7 @@ const (
 	glossaryMax  = 25  // words that a newcomer has to learn
 	decisionsMax = 20  // decision records
 	pageMax      = 650 // words of one of them
-	sourceMax    = 400 // lines of a TypeScript file; golangci-lint knows Go's
+	sourceMax    = 400 // lines of a TypeScript file; tools/lint knows Go's
 )
 
 // longer are the decision records that may have two pages.
@@ -82,6 +82,18 @@ func apart(dir string) bool {
 	}
 	_, err := fs.Stat(root, path.Join(dir, "go.mod"))
 	return err == nil || strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules"
+}
+
+// Work that its caller does not see.
+func TestNoPackageHasAnInit(t *testing.T) {
+	all, _ := sources(t)
+	for _, s := range all {
+		for _, decl := range s.file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+				t.Errorf("%s has a function init", s.name)
+			}
+		}
+	}
 }
 
 func TestPackagesExportFew(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/crypto/poly1305" //nolint:staticcheck // the format has it; chacha20poly1305 is another construction
+	//lint:ignore SA1019 the format has it; chacha20poly1305 is another construction
+	"golang.org/x/crypto/poly1305"
 	"golang.org/x/crypto/scrypt"
 )
 
