@@ -81,10 +81,10 @@ func TestWhatImpliesAnotherTreeThanItsIdIsNamed(t *testing.T) {
 	other := oid.BLAKE3.Sum(oid.Tree, []byte("other")).String()
 	for what, change := range map[string]func(*restic.Node){
 		"":                  func(*restic.Node) {},
-		"another object":    func(n *restic.Node) { n.Object = other },
-		"no object":         func(n *restic.Node) { n.Object = "" },
-		"what is no object": func(n *restic.Node) { n.Object = "../" + n.Object },
-		"of another kind":   func(n *restic.Node) { n.Object = strings.Repeat("0", 40) },
+		"another object":    func(n *restic.Node) { n.Target = other },
+		"no object":         func(n *restic.Node) { n.Target = "" },
+		"what is no object": func(n *restic.Node) { n.Target = "../" + n.Target },
+		"of another kind":   func(n *restic.Node) { n.Target = strings.Repeat("0", 40) },
 		"another name":      func(n *restic.Node) { n.Name = "m" },
 		"another type":      func(n *restic.Node) { n.Type, n.Mode, n.Target = "symlink", fs.ModeSymlink|0o777, "x" },
 	} {
@@ -97,7 +97,7 @@ func TestWhatImpliesAnotherTreeThanItsIdIsNamed(t *testing.T) {
 		f := p.forger(e, m)
 		inner := f.around("", nil)
 		n := f.dir("n", inner.files)
-		n.Object = inner.git.String()
+		n.Target = inner.git.String()
 		payload := append([]byte("40000 n\x00"), inner.git.Bytes()...)
 		change(&n)
 		f.snapshot(&forged{f.alg.Sum(oid.Tree, payload), f.put(n)})

@@ -54,7 +54,7 @@ func (f *forger) around(name string, in *forged) *forged {
 	}
 	payload := append([]byte("40000 "+name+"\x00"), in.git.Bytes()...)
 	n := f.dir(name, in.files)
-	n.Object = in.git.String()
+	n.Target = in.git.String()
 	return &forged{f.alg.Sum(oid.Tree, payload), f.put(n)}
 }
 

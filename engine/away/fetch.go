@@ -82,9 +82,12 @@ func namesOf(nodes []restic.Node) map[string]*restic.Node {
 	return out
 }
 
+// isDir refuses one without a tree, which is not the same as one without names.
+func isDir(n *restic.Node) bool { return n.Type == "dir" && n.Subtree != (restic.ID{}) }
+
 func dirOf(nodes map[string]*restic.Node, name string) (restic.ID, error) {
 	n := nodes[name]
-	if n == nil || n.Type != "dir" {
+	if n == nil || !isDir(n) {
 		return restic.ID{}, tampered("a snapshot has no directory %q", name)
 	}
 	return n.Subtree, nil
@@ -208,7 +211,9 @@ func (p *pull) decode(text []byte, id oid.ID) (*record, error) {
 		return nil, tampered("its record cannot be read: %v", err)
 	}
 	switch {
-	case r.Format != recordFormat:
+	case r.Format < recordFormat:
+		return nil, fmt.Errorf("its record has format %d, which only programs before the first release have written", r.Format)
+	case r.Format > recordFormat:
 		return nil, fmt.Errorf("its record has format %d, and this program reads %d: a later version of rewind reads it", r.Format, recordFormat)
 	case r.Algorithm != p.alg.String():
 		return nil, fmt.Errorf("%w: its ids are %s, and here they are %v: \"rewind resume\" puts it into a directory of its own", records.ErrRefused, r.Algorithm, p.alg)
@@ -320,7 +325,7 @@ func (p *pull) dir(s tree.State, at dir) (out []place, err error) {
 				return nil, err
 			}
 		default:
-			if n.Type != "dir" {
+			if !isDir(n) {
 				return nil, tampered("%q is no directory", c.Name)
 			}
 			below = append(below, dir{files: n.Subtree})

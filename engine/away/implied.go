@@ -6,13 +6,17 @@ import (
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
 
-// implied returns the payload of the git tree that the nodes of a directory imply: it has those that say an object, under
-// their names, with the modes that git has for them. Who pushes writes a payload down only where it is another one, and
-// who fetches compares what is implied with the id that it has to have.
+// implied returns the payload of the git tree that the nodes of a directory imply: it has all links, and
+// of the others those that say an id, under their names, with the modes that git has for them. Who pushes writes a payload
+// down only where it is another one, and who fetches compares what is implied with the id that it has to have.
 func implied(nodes map[string]*restic.Node, alg oid.Algorithm) []byte {
 	var list []tree.Entry
 	for _, n := range nodes {
-		if id, err := alg.Parse(n.Object); err == nil {
+		id, err := alg.Parse(n.Target)
+		if n.Type == "symlink" {
+			id, err = alg.Sum(oid.Blob, []byte(n.Target)), nil
+		}
+		if err == nil {
 			list = append(list, tree.Entry{Name: n.Name, Mode: gitModeOf(n), ID: id})
 		}
 	}

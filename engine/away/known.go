@@ -49,7 +49,7 @@ func (d dir) all(of func(restic.ID) bool) bool {
 	return of(d.files) && (d.beside == restic.ID{} || of(d.beside))
 }
 
-const knownMagic = "rewind remote 2\n"
+const knownMagic = "rewind remote 3\n"
 
 // contentRow is about how many bytes there are for a content.
 const contentRow = 80

@@ -339,7 +339,9 @@ func (p *push) payloadsOf(s tree.State, files []restic.Node, beside *[]restic.No
 		return nil
 	}
 	for i := range files {
-		files[i].Object = ""
+		if files[i].Type != "symlink" {
+			files[i].Target = ""
+		}
 	}
 	return p.object(beside, treeName, s.Tree, p.load)
 }
@@ -348,7 +350,7 @@ func (p *push) payloadsOf(s tree.State, files []restic.Node, beside *[]restic.No
 func (p *push) files(l *layout, below []dir, beside *[]restic.Node, may bool) (files []restic.Node, err error) {
 	put := map[oid.ID]bool{}
 	for _, c := range l.children {
-		n := restic.Node{Name: c.Name, Mode: modeOf(c.Node.Mode), Object: c.Node.Git.ID.String()}
+		n := restic.Node{Name: c.Name, Mode: modeOf(c.Node.Mode), Target: c.Node.Git.ID.String()}
 		switch c.Node.Mode.Type() {
 		case tree.File:
 			at, ok := p.known.contents[c.Node.ID]

@@ -49,7 +49,7 @@ func (r *record) original() oid.ID {
 	return r.Of
 }
 
-const recordFormat = 1
+const recordFormat = 2
 
 // named are the contents that a record names, each once.
 func named(s *records.Snapshot) (ids []oid.ID) {

@@ -262,7 +262,7 @@ func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) erro
 	for i := range todo {
 		e := &todo[i]
 		id, err := p.snapshot(e)
-		if errors.Is(err, records.ErrDamaged) && p.ctx.Err() == nil {
+		if (errors.Is(err, records.ErrDamaged) || errors.Is(err, restic.ErrLarge)) && p.ctx.Err() == nil {
 			out.Left = append(out.Left, records.Note{Path: records.Path(e.s.ID.String()), Reason: err.Error()})
 			continue
 		}

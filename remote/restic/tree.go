@@ -19,10 +19,9 @@ type Node struct {
 	Type    string // file, dir or symlink; others are read, and are for nobody here
 	Mode    fs.FileMode
 	Size    int64
-	Target  string // of a symlink
+	Target  string // of a symlink; of a file or a dir what rewind knows it by, which other programs do not heed
 	Content []ID   // of a file
 	Subtree ID     // of a dir
-	Object  string // what rewind knows it by; "": nothing. Other programs read over it
 }
 
 // nodeTime is the time of every file: a time of its own would make a tree another one though no byte is.
@@ -32,7 +31,7 @@ var nodeTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 type nodeFile struct {
 	Name    string    `json:"name"`
 	Type    string    `json:"type"`
-	Mode    uint32    `json:"mode"`
+	Mode    uint32    `json:"mode,omitempty"`
 	Mtime   time.Time `json:"mtime"`
 	Atime   time.Time `json:"atime"`
 	Ctime   time.Time `json:"ctime"`
@@ -43,15 +42,17 @@ type nodeFile struct {
 	Target  string    `json:"linktarget,omitempty"`
 	Content idList    `json:"content"`
 	Subtree *ID       `json:"subtree,omitempty"`
-	Object  string    `json:"rewind,omitempty"`
 }
+
+// ErrLarge is reported of a directory whose tree no reader takes.
+var ErrLarge = errors.New("a directory has too many names for a remote")
 
 // PutTree stores a directory, whose nodes it sorts.
 func (w *Writer) PutTree(nodes []Node) (ID, error) {
 	slices.SortFunc(nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
 	files := make([]nodeFile, len(nodes))
 	for i, n := range nodes {
-		f := nodeFile{Name: quoteName(n.Name), Type: n.Type, Mode: uint32(n.Mode), Mtime: nodeTime, Atime: nodeTime, Ctime: nodeTime, Object: n.Object}
+		f := nodeFile{Name: quoteName(n.Name), Type: n.Type, Mode: uint32(n.Mode), Mtime: nodeTime, Atime: nodeTime, Ctime: nodeTime, Target: n.Target}
 		switch n.Type {
 		case "file":
 			f.Size, f.Links, f.Content = uint64(n.Size), 1, n.Content
@@ -61,13 +62,16 @@ func (w *Writer) PutTree(nodes []Node) (ID, error) {
 		case "dir":
 			f.Subtree = &n.Subtree
 		case "symlink":
-			f.Target, f.Links = n.Target, 1
+			f.Links = 1
 		}
 		files[i] = f
 	}
 	plain, err := json.Marshal(struct {
 		Nodes []nodeFile `json:"nodes"`
 	}{files})
+	if err == nil && len(plain) >= w.treeMost {
+		err = fmt.Errorf("%w: %d", ErrLarge, len(nodes))
+	}
 	if err != nil {
 		return ID{}, err
 	}
@@ -144,7 +148,7 @@ func (l *nodeList) UnmarshalJSON(text []byte) error {
 			return fmt.Errorf("%w: %q", err, f.Name)
 		}
 		l.seen[name] = true
-		n := Node{Name: name, Type: f.Type, Mode: fs.FileMode(f.Mode), Size: int64(f.Size & (1<<63 - 1)), Target: f.Target, Content: f.Content, Object: f.Object}
+		n := Node{Name: name, Type: f.Type, Mode: fs.FileMode(f.Mode), Size: int64(f.Size & (1<<63 - 1)), Target: f.Target, Content: f.Content}
 		if f.Subtree != nil {
 			n.Subtree = *f.Subtree
 		}

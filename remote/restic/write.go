@@ -36,6 +36,7 @@ type Writer struct {
 	wg   sync.WaitGroup
 
 	unindexed bool // who writes puts the packs into the index
+	treeMost  int  // bytes of a tree
 
 	// Added is told of every blob's sealed bytes that are new.
 	Added func(bytes int)
@@ -85,7 +86,7 @@ func (s spare[T]) put(v *T) {
 
 // Writer begins to write. It ends with the context.
 func (r *Repo) Writer(ctx context.Context) *Writer {
-	w := &Writer{repo: r, slot: make(chan struct{}, uploads), taken: [2]map[ID]bool{{}, {}}}
+	w := &Writer{repo: r, treeMost: blobMost, slot: make(chan struct{}, uploads), taken: [2]map[ID]bool{{}, {}}}
 	w.benches, w.packs = make(spare[bench], benchesMost), make(spare[packing], uploads)
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	return w
