@@ -295,5 +295,5 @@ func (v *receiver) anew() {
 
 // leavable reports whether the other snapshots can be brought all the same.
 func leavable(err error) bool {
-	return errors.Is(err, records.ErrRefused) || errors.Is(err, restic.ErrTampered) || errors.Is(err, restic.ErrUnknown)
+	return errors.Is(err, records.ErrRefused) || errors.Is(err, restic.ErrTampered) || errors.Is(err, restic.ErrUnknown) || errors.Is(err, restic.ErrLarge)
 }

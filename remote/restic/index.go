@@ -39,6 +39,9 @@ func (b blobAt) size() int {
 	return int(b.length) - overhead
 }
 
+// large reports whether a blob, which another program has written, is not opened here.
+func (b blobAt) large() bool { return b.length > blobMost || b.plain > blobMost }
+
 // An index says in which pack each blob is.
 type index struct {
 	files map[ID]bool // of the index that were read
@@ -126,7 +129,7 @@ func (x *index) add(id ID, f *indexFile) error {
 			if b.Type == "tree" {
 				kind = Tree
 			}
-			if b.Length < overhead || b.Length > blobMost || b.Plain > blobMost || uint64(b.Offset)+uint64(b.Length) > 1<<32-1 {
+			if b.Length < overhead || uint64(b.Offset)+uint64(b.Length) > 1<<32-1 {
 				return fmt.Errorf("%w: index/%v: the bounds of blob %v", ErrTampered, id, b.ID)
 			}
 			x.ends[at] = max(x.ends[at], b.Offset+b.Length)
@@ -134,6 +137,18 @@ func (x *index) add(id ID, f *indexFile) error {
 		}
 	}
 	return nil
+}
+
+// locate is find for who wants to read the blob.
+func (r *Repo) locate(k Kind, id ID) (blobAt, ID, error) {
+	at, pack, ok := r.find(k, id)
+	switch {
+	case !ok:
+		return at, pack, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)
+	case at.large():
+		return at, pack, fmt.Errorf("%v blob %v: %w", k, id, ErrLarge)
+	}
+	return at, pack, nil
 }
 
 // find returns where a blob is.

@@ -18,6 +18,9 @@ type Blob struct {
 
 // openBlob opens the sealed bytes of a blob and compares them with its id. It takes the memory of another one.
 func (r *Repo) openBlob(id ID, at blobAt, pack ID, sealed []byte, old Blob) (b Blob, err error) {
+	if at.large() {
+		return Blob{}, fmt.Errorf("data/%s: blob %v: %w", packName(pack), id, ErrLarge)
+	}
 	if at.plain == 0 {
 		b.Plain, err = r.key.open(old.Plain, sealed)
 	} else if b.Frame, err = r.key.open(old.Frame, sealed); err == nil {
@@ -92,9 +95,9 @@ func (r *Repo) readPack(ctx context.Context, n run) ([]byte, error) {
 
 // Blob reads one blob.
 func (r *Repo) Blob(ctx context.Context, k Kind, id ID) ([]byte, error) {
-	at, pack, ok := r.find(k, id)
-	if !ok {
-		return nil, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)
+	at, pack, err := r.locate(k, id)
+	if err != nil {
+		return nil, err
 	}
 	sealed, err := r.readPack(ctx, run{pack: pack, from: at.offset, end: at.offset + at.length, blobs: []wanted{{id, at}}, lone: k == Tree})
 	if err != nil {
@@ -137,9 +140,9 @@ func (r *Repo) Blobs(ctx context.Context, k Kind, ids []ID, f func(id ID, b Blob
 
 // eachBlob is Blobs, and f is told also of a blob that cannot be read.
 func (r *Repo) eachBlob(ctx context.Context, k Kind, ids []ID, f func(id ID, b Blob, err error) error) error {
-	runs, unknown := r.runs(k, ids)
-	for _, id := range unknown {
-		if err := f(id, Blob{}, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)); err != nil {
+	runs, lacking := r.runs(k, ids)
+	for id, err := range lacking {
+		if err := f(id, Blob{}, err); err != nil {
 			return err
 		}
 	}
@@ -169,9 +172,9 @@ func (r *Repo) eachBlob(ctx context.Context, k Kind, ids []ID, f func(id ID, b B
 	})
 }
 
-// runs groups blobs by what one request reads, but for those that are not in the index.
-func (r *Repo) runs(k Kind, ids []ID) (runs []run, unknown []ID) {
-	byPack := map[ID][]wanted{}
+// runs groups blobs by what one request reads, but for those that cannot be read.
+func (r *Repo) runs(k Kind, ids []ID) (runs []run, lacking map[ID]error) {
+	byPack, lacking := map[ID][]wanted{}, map[ID]error{}
 	var packs []ID
 	seen := map[ID]bool{}
 	for _, id := range ids {
@@ -179,9 +182,9 @@ func (r *Repo) runs(k Kind, ids []ID) (runs []run, unknown []ID) {
 			continue
 		}
 		seen[id] = true
-		at, pack, ok := r.find(k, id)
-		if !ok {
-			unknown = append(unknown, id)
+		at, pack, err := r.locate(k, id)
+		if err != nil {
+			lacking[id] = err
 			continue
 		}
 		if byPack[pack] == nil {
@@ -205,5 +208,5 @@ func (r *Repo) runs(k Kind, ids []ID) (runs []run, unknown []ID) {
 	if len(runs) == 1 {
 		runs[0].lone = k == Tree
 	}
-	return runs, unknown
+	return runs, lacking
 }

@@ -44,8 +44,8 @@ type nodeFile struct {
 	Subtree *ID       `json:"subtree,omitempty"`
 }
 
-// ErrLarge is reported of a directory whose tree no reader takes.
-var ErrLarge = errors.New("a directory has too many names for a remote")
+// ErrLarge is reported of a blob that is not opened here, nor written: of a tree of very many names.
+var ErrLarge = errors.New("it is larger than 256 MiB, which is the most that is read at once")
 
 // PutTree stores a directory, whose nodes it sorts.
 func (w *Writer) PutTree(nodes []Node) (ID, error) {
@@ -70,7 +70,7 @@ func (w *Writer) PutTree(nodes []Node) (ID, error) {
 		Nodes []nodeFile `json:"nodes"`
 	}{files})
 	if err == nil && len(plain) >= w.treeMost {
-		err = fmt.Errorf("%w: %d", ErrLarge, len(nodes))
+		err = fmt.Errorf("the tree of a directory of %d names: %w", len(nodes), ErrLarge)
 	}
 	if err != nil {
 		return ID{}, err

@@ -88,3 +88,38 @@ func TestATreeThatNobodyReadsIsNotWritten(t *testing.T) {
 		t.Errorf("%v %v %v", got, err, failed)
 	}
 }
+
+// Another program may write a tree of any size. It is not opened, and closes nothing else.
+func TestATreeThatIsTooLargeIsNamedAndTheRestIsRead(t *testing.T) {
+	r, _ := made(t)
+	w := r.Writer(t.Context())
+	id, err := w.PutTree([]Node{{Name: "f", Type: "file", Content: []ID{}}})
+	if err == nil {
+		err = w.Flush()
+	}
+	w.Close()
+	large, pack := ID{1}, ID{2}
+	blob := indexBlob{ID: large, Type: "tree", Offset: 0, Length: 1 << 20, Plain: blobMost + 1}
+	if err == nil {
+		_, err = r.putJSON(t.Context(), "index", &indexFile{Packs: list[indexPack]{{ID: pack, Blobs: list[indexBlob]{blob}}}})
+	}
+	if err == nil {
+		_, err = r.LoadIndex(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.GetTree(t.Context(), id); err != nil || len(got) != 1 {
+		t.Errorf("%v %v", got, err)
+	}
+	if _, err := r.GetTree(t.Context(), large); !errors.Is(err, ErrLarge) || errors.Is(err, ErrTampered) {
+		t.Errorf("one alone: %v", err)
+	}
+	if err := r.Trees(t.Context(), []ID{id, large}, func(ID, []Node) {}); !errors.Is(err, ErrLarge) {
+		t.Errorf("one of two: %v", err)
+	}
+	reach, err := r.Reach(t.Context(), []ID{id, large}, nil)
+	if err != nil || !reach.Whole(id) || reach.Whole(large) || len(reach.Broken()) != 1 {
+		t.Errorf("%+v %v", reach, err)
+	}
+}
