@@ -88,6 +88,8 @@ func (m *mess) tracked() string {
 	return list[m.rnd.IntN(len(list))]
 }
 
+// Links lead nowhere outside of the test: what is written through one lies there.
+//
 // inFiles and inGit each change one thing, at a path or somewhere. What cannot be done is left.
 var inFiles = []func(m *mess, at string){
 	func(m *mess, at string) {
@@ -101,7 +103,7 @@ var inFiles = []func(m *mess, at string){
 		_ = os.WriteFile(filepath.Join(at, m.name()), []byte(m.text()), 0o644)
 	},
 	func(m *mess, at string) {
-		_ = os.Symlink([]string{"a", "../b", "odd \xff", "/nowhere", "ü"}[m.rnd.IntN(5)], at)
+		_ = os.Symlink([]string{"a", "../b", "odd \xff", filepath.Join(filepath.Dir(m.dir), "nowhere"), "ü"}[m.rnd.IntN(5)], at)
 	},
 	func(m *mess, at string) {
 		if path := m.some(); path != "" {
