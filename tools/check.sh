@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Those whose tests take longest begin, or one of them would be left over at the end, and
 # a processor with nothing to do.
-longest=$(go list ./fuzz ./fuzz/exact ./engine ./cmd/internal/command ./fuzz/hostile ./cas ./internal/worktree ./engine/internal/watched)
+longest=$(go list ./fuzz ./fuzz/exact ./engine ./cmd/internal/command ./fuzz/hostile ./cas ./internal/worktree ./engine/internal/watched ./remote/restic)
 ordered() { grep -Fx "$longest" <<< "$1" || true; grep -vFx "$longest" <<< "$1" || true; }
 wanted=$(ordered "$(go list "$@")")
 

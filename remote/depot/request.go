@@ -137,9 +137,10 @@ func (b *bucket) once(ctx context.Context, q request) ([]byte, error) {
 	if err != nil {
 		return nil, errors.Join(errHere, err)
 	}
-	alarm := time.AfterFunc(stallsMost, func() { stop(errStalled) })
+	most := stallsMost // a body may be read on for a moment when the answer is there
+	alarm := time.AfterFunc(most, func() { stop(errStalled) })
 	defer alarm.Stop()
-	moved := func() { alarm.Reset(stallsMost) }
+	moved := func() { alarm.Reset(most) }
 	if q.body != nil {
 		open := func() (io.ReadCloser, error) {
 			return &moving{Reader: bytes.NewReader(q.body), moved: moved, ctx: ctx, pace: b.pace}, nil
