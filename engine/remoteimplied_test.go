@@ -88,20 +88,14 @@ func TestWhatImpliesAnotherTreeThanItsIdIsNamed(t *testing.T) {
 		"another name":      func(n *restic.Node) { n.Name = "m" },
 		"another type":      func(n *restic.Node) { n.Type, n.Mode, n.Target = "symlink", fs.ModeSymlink|0o777, "x" },
 	} {
-		p := newPlace(t, false)
-		p.write("f", "1")
-		e := p.open()
-		p.snap(e, "1", nil)
-		m := p.newRemote(e)
-		p.mustPush(e, m)
-		f := p.forger(e, m)
+		f, e, m := newForger(t)
 		inner := f.around("", nil)
 		n := f.dir("n", inner.files)
 		n.Target = inner.git.String()
 		payload := append([]byte("40000 n\x00"), inner.git.Bytes()...)
 		change(&n)
 		f.snapshot(&forged{f.alg.Sum(oid.Tree, payload), f.put(n)})
-		got, err := p.fetched(e, m)
+		got, err := f.fetched(e, m)
 		if what == "" && (err != nil || len(got.Snapshots) != 1) {
 			t.Errorf("%+v %v", got, err)
 		}

@@ -118,22 +118,28 @@ func (p *place) forger(e *Engine, m away.Remote) *forger {
 	return f
 }
 
+// newForger has a remote with one snapshot, of a place without git.
+func newForger(t *testing.T) (*forger, *Engine, away.Remote) {
+	t.Helper()
+	p := newPlace(t, false)
+	p.write("f", "1")
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	return p.forger(e, m), e, m
+}
+
 // No scan records such a path, so that nothing here follows one: a prune would fail for ever.
 func TestASnapshotOfPathsThatAreTooLongDoesNotCome(t *testing.T) {
 	for levels, comes := range map[int]bool{60: true, 70: false} {
-		p := newPlace(t, false)
-		p.write("f", "1")
-		e := p.open()
-		p.snap(e, "1", nil)
-		m := p.newRemote(e)
-		p.mustPush(e, m)
-		f := p.forger(e, m)
+		f, e, m := newForger(t)
 		var at *forged
 		for range levels {
 			at = f.around(strings.Repeat("n", 250), at)
 		}
 		f.snapshot(at)
-		got, err := p.fetched(e, m)
+		got, err := f.fetched(e, m)
 		if err != nil || len(got.Snapshots) == 1 != comes || len(got.Left) == 0 != comes || !comes && !strings.Contains(got.Left[0].Reason, "a path of more than") {
 			t.Errorf("%d levels: %+v %v", levels, got, err)
 		}

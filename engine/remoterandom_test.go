@@ -88,9 +88,8 @@ func (m *mess) tracked() string {
 	return list[m.rnd.IntN(len(list))]
 }
 
-// Links lead nowhere outside of the test: what is written through one lies there.
-//
-// inFiles and inGit each change one thing, at a path or somewhere. What cannot be done is left.
+// inFiles and inGit each change one thing, at a path or somewhere. What cannot be done is left. No link that they make
+// leads out of the folders of the test: what is written through one lies where it leads.
 var inFiles = []func(m *mess, at string){
 	func(m *mess, at string) {
 		_ = os.WriteFile(at, []byte(m.text()), []os.FileMode{0o644, 0o755, 0o600, 0o444, 0o711, 0o606}[m.rnd.IntN(6)])
