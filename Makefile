@@ -14,36 +14,31 @@ OSES     := linux darwin windows
 # One step after the other: the last line is the count of the tests.
 .NOTPARALLEL:
 
-.PHONY: vscode watched mac site help needs test vet lint check windows extension deep faults agents build dist vulnerabilities bench fuzz clean
+.PHONY: vscode watched mac site help needs test lint check windows extension deep faults agents build dist vulnerabilities bench fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One package is tested without what has nothing to do with it.
 test: needs ## everything that a change must pass (PKG=./cas for one package)
-	@$(MAKE) --no-print-directory vet lint $(if $(filter ./...,$(PKG)),extension) check
+	@$(MAKE) --no-print-directory lint $(if $(filter ./...,$(PKG)),extension) check
 
 needs: ## what `make test` needs, and what of it is missing
 	@tools/needs.sh
 
-# Vet reads code and tests for another system, and only the program is built for it: it is
-# not run, and need not be fast; purego calls C on a stack that only optimised code fits.
-vet: ## formatting, vet of code and tests, and a build of the program, for each system
-	@echo "== vet: formatting, go vet and a build for $(OSES)"
+# What is read from the sources needs nothing compiled for another system, which would take
+# five minutes of processor time each. `make dist` and `make windows` compile.
+lint: ## formatting, what go vet finds, layers and shape, for each system; staticcheck, and what nothing reaches (versions: tools/go.mod)
+	@echo "== lint: formatting, tools/lint for $(OSES), staticcheck and deadcode"
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt: $$bad" >&2; exit 1; fi
-	@host=$$(go env GOHOSTOS); for os in $(OSES); do echo "vet, build: $$os"; export CGO_ENABLED=0 GOOS=$$os; \
-	  fast=; [ $$os = $$host ] || fast='-gcflags=all=-N -gcflags=github.com/ebitengine/purego/...='; go vet $$fast $(PKG) && go build -o /dev/null $$fast $(if $(filter ./...,$(PKG)),./cmd/rewind,$(PKG)) || exit 1; done
-
-lint: ## layers, shape, staticcheck, and what nothing reaches, at the versions of tools/go.mod
-	@echo "== lint: tools/lint, staticcheck and deadcode"
-	@go build -C tools -o ../bin/lint ./lint && CGO_ENABLED=0 bin/lint $(PKG)
+	@export CGO_ENABLED=0; go build -C tools -o ../bin/lint ./lint && for os in $(OSES); do GOOS=$$os bin/lint $(PKG) || exit 1; done
 	@CGO_ENABLED=0 go tool -modfile=tools/go.mod staticcheck -checks 'all,-ST1000,-ST1003,-ST1005,-ST1016,-ST1020,-ST1021,-ST1022,-ST1023,-QF*' $(PKG)
 	@dead=$$(CGO_ENABLED=0 go tool -modfile=tools/go.mod deadcode ./... | grep -v 'internal/seed\|internal/gittest\|internal/s3test\|watch/internal/told\|fuzz/\|UnmarshalJSON' || true); if [ -n "$$dead" ]; then echo "$$dead" >&2; exit 1; fi
 
 check: ## the Go tests, with the race detector where goroutines meet (PKG=./cas, TIMEOUT=20m)
 	@echo "== check: the Go tests; building them takes minutes the first time"
-	@go vet -C tools ./testsum ./api ./forms ./lint && go test -C tools ./testsum ./api ./forms ./lint
-	@go vet -C bench/page . && go test -C bench/page .
+	@CGO_ENABLED=0 go test -C tools -vet=all ./testsum ./api ./forms ./lint
+	@CGO_ENABLED=0 go test -C bench/page -vet=all .
 	@RACE=$(RACE) TIMEOUT=$(TIMEOUT) tools/check.sh $(PKG)
 
 api: ## what a change breaks for programs in Go, since the last tag (BASE=main)

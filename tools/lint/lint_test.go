@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -36,9 +37,9 @@ func TestEachRuleIsHeld(t *testing.T) {
 		"nothing/n.go": "package nothing\n",
 		"engine/v.go":  "package engine\n\nvar _, snake_case = 1, 2\n",
 	}
-	run := func() string {
+	run := func(system string) string {
 		c := exec.Command(program, "./...")
-		c.Dir = module
+		c.Dir, c.Env = module, append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system)
 		out, err := c.CombinedOutput()
 		if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) || err == nil {
 			t.Fatalf("it ended with %v:\n%s", err, out)
@@ -46,15 +47,24 @@ func TestEachRuleIsHeld(t *testing.T) {
 		return string(out)
 	}
 	write(t, module, files)
-	out := run()
+	out := run(runtime.GOOS)
 	for _, want := range []string{"cas.go:4:8: import '" + base + "ledger'", "x.go:3:8: import 'os/exec'", "long.go:3:6: Function 'long' is too long (71 > 70)",
 		"large.go:3:12: the interface has more than 5 methods", "e.go:7:22: use of `v.Table` forbidden"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
 		}
 	}
+	const test = "package engine\n\nimport (\n\t\"fmt\"\n\t\"testing\"\n)\n\nfunc TestOne(*testing.T) { fmt.Printf(\"%d\", \"one\") }\n"
+	write(t, module, map[string]string{"engine/one_windows_test.go": test})
+	if out = run("windows"); !strings.Contains(out, "one_windows_test.go:8:40: fmt.Printf format %d has arg \"one\" of wrong type string") {
+		t.Errorf("what go vet would find of another system it does not say:\n%s", out)
+	}
+	write(t, module, map[string]string{"engine/one_windows_test.go": strings.Replace(test, "(*testing.T)", "(*testing.X)", 1)})
+	if out = run("windows"); !strings.Contains(out, "one_windows_test.go:8:23: undefined: testing.X") {
+		t.Errorf("it does not say that a test for another system does not compile:\n%s", out)
+	}
 	write(t, module, style)
-	out = run()
+	out = run(runtime.GOOS)
 	for rule, at := range map[string]string{"package-naming": "util/u.go", "file-length-limit": "engine/f.go", "argument-limit": "engine/a.go", "exported": "engine/d.go", "package-comments": "nothing/n.go", "var-naming": "engine/v.go"} {
 		if !strings.Contains(out, at) || !strings.Contains(out, fmt.Sprintf("(%s)", rule)) {
 			t.Errorf("it does not say %s of %s:\n%s", rule, at, out)
