@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
@@ -12,6 +13,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/engine/internal/rules"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
 	"github.com/seed-82afce7a/rewind/engine/internal/watched"
@@ -179,8 +181,30 @@ func (e *Engine) how(ctx context.Context, k known, dry bool) (how capture.How, e
 			e.opt.Progress(Progress{Step: "scan", Done: int(n.Stats), Bytes: n.ReadBytes})
 		}
 	}
-	how.Leave, err = e.leftovers(ctx, k.left, dry)
+	if how.Leave, err = e.leftovers(ctx, k.left, dry); err == nil {
+		how.Elsewhere, err = e.stayed(ctx, k)
+	}
 	return how, err
+}
+
+// stayed returns the paths that stay on another machine, as the snapshots name them that
+// the worktree comes from.
+func (e *Engine) stayed(ctx context.Context, k known) (notes []Note, err error) {
+	for _, s := range []*Snapshot{k.Last, k.here} {
+		if s == nil {
+			continue
+		}
+		full := *s
+		if err := e.lookup.Fill(ctx, &full); err != nil {
+			return nil, err
+		}
+		for _, n := range full.Skipped {
+			if n.Reason == retention.AtHome && !slices.Contains(notes, n) {
+				notes = append(notes, n)
+			}
+		}
+	}
+	return notes, nil
 }
 
 // newRecord makes the record of what was seen, without an id.
@@ -195,6 +219,9 @@ func (p *present) newRecord(where string) *Snapshot {
 func (p *present) forPlan() *plan.Present {
 	out := &plan.Present{State: p.State, Disk: p.Seen}
 	for _, n := range p.Skipped {
+		if n.Reason == retention.AtHome {
+			continue // nothing is there
+		}
 		note := apply.Note{Path: string(n.Path), Reason: n.Reason}
 		if out.LeftOut = append(out.LeftOut, note); !n.Kept && !settings.Chose(n.Reason) {
 			out.Unrecorded = append(out.Unrecorded, note)

@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -116,5 +118,58 @@ func (p *place) wantWholeOnes(e *Engine, m away.Remote, first, mine oid.ID) {
 	p.must(err)
 	if len(out.Dropped) != 0 {
 		p.t.Errorf("a prune drops what is recorded here: %+v", out.Dropped)
+	}
+}
+
+// What stays at home is not deleted there by the restore of what was recorded elsewhere, where it never was.
+func TestARoundTripDeletesNothingThatStayedAtHome(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		p := newPlace(t, true)
+		p.eachKind(true)
+		p.write("dir/secret.pem", "PRIVATE KEY\n")
+		p.write("dir/gone.pem", "PRIVATE KEY\n")
+		p.env["REWIND_SECRETS"], p.env["REWIND_REMOTE_SECRETS"] = "*.pem", "false"
+		e := p.open()
+		p.snap(e, "1", nil)
+		there := newPlace(t, false)
+		there.env["REWIND_SECRETS"] = "*.pem"
+		m := p.newRemote
+		if git {
+			m = p.newGitRemote
+		}
+		remote := m(e)
+		p.mustPush(e, remote)
+		if git {
+			there.resumedGit(there.dir, remote.URL, "")
+		} else {
+			_, err := resumed(there, there.dir, remote.URL, "")
+			p.must(err)
+		}
+
+		n := there.openAt(there.dir)
+		there.snap(n, "2", nil)
+		there.write("dir/gone.pem", "made there\n")
+		there.snap(n, "3", nil)
+		there.must(os.Remove(filepath.Join(there.dir, "dir/gone.pem"))) // on purpose
+		last := there.snap(n, "4", nil)
+		if again := there.snap(n, "4", nil); !again.Reused {
+			t.Error("a state without a change was recorded twice")
+		}
+		for _, note := range last.Skipped {
+			if string(note.Path) == "dir/gone.pem" {
+				t.Errorf("what was made and deleted there counts as what stays at home: %v", note)
+			}
+		}
+		origin, err := n.Remotes().Find("")
+		there.must(err)
+		there.mustPush(n, origin)
+
+		_, err = p.fetched(e, remote)
+		p.must(err)
+		want := p.shown(p.dir)
+		want["file"] = there.shown(there.dir)["file"]
+		delete(want, "dir/gone.pem")
+		p.do(e, Op{To: last.ID})
+		p.wantShown(p.dir, want)
 	}
 }

@@ -105,6 +105,20 @@ func (s *Seen) Mode(path string) tree.Mode {
 	return st.Mode
 }
 
+// nothingAt reports whether nothing lies at a path, nor a file in the place of a directory
+// above it.
+func (s *Seen) nothingAt(path string) bool {
+	if tree.CheckPath(path) != nil || s.Mode(path) != tree.Absent {
+		return false
+	}
+	for dir := tree.Parent(path); dir != ""; dir = tree.Parent(dir) {
+		if mode := s.Mode(dir); mode != tree.Absent {
+			return mode.IsDir()
+		}
+	}
+	return true
+}
+
 // Empty reports whether the directory at a path holds nothing now.
 func (s *Seen) Empty(path string) bool {
 	dir, err := dirfd.OpenBelow(s.place.Root, path)
