@@ -13,17 +13,24 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
-// A dir is a directory: a mounted share, or a disk that is taken along.
+// A dir is a directory: a mounted share, or a disk that is taken along, at any moment. What then stands under its name
+// is another directory, where nothing is written, and of which nothing is believed.
 type dir struct {
 	root string
 	link func(from, to string) error // nil: as the system does it
 	pace *pace
+
+	mu    sync.Mutex
+	known bool   // that it was there
+	disk  uint64 // on which it was
+	group bool   // who is in its group may read it, as restic has it
 }
 
 // temporary is in the names of files that are being written, as restic has it: nobody takes one for a file.
@@ -31,23 +38,63 @@ const temporary = "-tmp-"
 
 func (d *dir) at(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
 
+// open opens the directory, and makes it if there never was one; its parent has to be there.
+func (d *dir) open(make bool) (*os.Root, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	root, err := os.OpenRoot(d.root)
+	if errors.Is(err, fs.ErrNotExist) && make && !d.known {
+		if err = os.Mkdir(d.root, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+			root, err = os.OpenRoot(d.root)
+		}
+	}
+	if d.known && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s has gone: its disk or share was taken away", d.root) // that its files are not there means nothing
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := root.Stat(".")
+	if err == nil && d.known && diskOf(info) != d.disk {
+		err = fmt.Errorf("%s is another directory than before: its disk or share was taken away, or is back", d.root)
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	if !d.known {
+		config, err := root.Stat("config")
+		d.known, d.disk, d.group = true, diskOf(info), err == nil && config.Mode()&0o040 != 0
+	}
+	return root, nil
+}
+
+// still reports an error if the directory is not the one that it was.
+func (d *dir) still() error {
+	root, err := d.open(false)
+	if err == nil {
+		err = root.Close()
+	}
+	return err
+}
+
 func (d *dir) Put(ctx context.Context, name string, data []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	to := d.at(name)
-	if _, err := os.Lstat(to); err == nil {
+	root, err := d.open(true)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	to := filepath.FromSlash(name)
+	if _, err := root.Lstat(to); err == nil {
 		return fmt.Errorf("%s %w", name, ErrExists)
 	}
 	var unique [8]byte
 	_, _ = rand.Read(unique[:])
 	from := to + temporary + hex.EncodeToString(unique[:])
-	f, err := os.OpenFile(from, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
-			f, err = os.OpenFile(from, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		}
-	}
+	f, err := d.create(root, from)
 	if err != nil {
 		return err
 	}
@@ -62,34 +109,54 @@ func (d *dir) Put(ctx context.Context, name string, data []byte) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = d.install(from, to, name)
+		err = d.install(root, from, to)
 	}
 	// Of a link it is the other name. Where somebody reads the file by its name, it cannot go at once on Windows.
-	_ = durable.Patiently(func() error { return os.Remove(from) })
+	_ = durable.Patiently(func() error { return root.Remove(from) })
 	return err
 }
 
+// create makes a file, and the folders above it. They are for the group where the repository is.
+func (d *dir) create(root *os.Root, name string) (*os.File, error) {
+	const how = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	f, err := root.OpenFile(name, how, 0o600)
+	if folder := filepath.Dir(name); errors.Is(err, fs.ErrNotExist) {
+		if err = root.MkdirAll(folder, 0o700); err == nil {
+			f, err = root.OpenFile(name, how, 0o600)
+		}
+		for ; err == nil && d.group && folder != "."; folder = filepath.Dir(folder) {
+			if info, err := root.Stat(folder); err == nil {
+				_ = root.Chmod(folder, info.Mode()|0o070) // that of somebody else is as they want it
+			}
+		}
+	}
+	if err == nil && d.group {
+		_ = f.Chmod(0o660)
+	}
+	return f, err
+}
+
 // install gives a file its name, durably, if nothing has it.
-func (d *dir) install(from, to, name string) error {
+func (d *dir) install(root *os.Root, from, to string) error {
 	link := d.link
 	if link == nil {
-		link = os.Link
+		link = root.Link
 	}
 	err := link(from, to)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s %w", name, ErrExists)
+		return fmt.Errorf("%s %w", filepath.ToSlash(to), ErrExists)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrNotExist):
 		return err
 	case err != nil:
-		if err = claim(from, to, name); err != nil {
+		if err = claim(root, from, to); err != nil {
 			return err
 		}
 	}
 	if runtime.GOOS == "windows" { // it flushes no directory, and journals names by itself
 		return nil
 	}
-	f, err := os.Open(filepath.Dir(to))
+	f, err := root.Open(filepath.Dir(to))
 	if err != nil {
 		return err
 	}
@@ -101,31 +168,35 @@ func (d *dir) install(from, to, name string) error {
 }
 
 // claim is for shares that know no links: of several who rename a file to a name that nothing has, one may.
-func claim(from, to, name string) error {
-	mine := to + temporary + "claim"
-	f, err := os.OpenFile(mine, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func claim(root *os.Root, from, to string) error {
+	mine, name := to+temporary+"claim", filepath.ToSlash(to)
+	f, err := root.OpenFile(mine, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is being written by another process; if none does, it was killed: remove %s", name, mine)
+		return fmt.Errorf("%s is being written by another process; if none does, it was killed: remove %s", name, filepath.Join(root.Name(), mine))
 	}
 	if err != nil {
 		return err
 	}
-	defer os.Remove(mine)
+	defer root.Remove(mine)
 	defer f.Close()
-	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := root.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			err = fmt.Errorf("%s %w", name, ErrExists)
 		}
 		return err
 	}
-	return os.Rename(from, to)
+	return root.Rename(from, to)
 }
 
 func (d *dir) Get(ctx context.Context, name string, offset, length int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f, err := regular.Open(d.at(name))
+	err := d.still()
+	var f *os.File
+	if err == nil {
+		f, err = regular.Open(d.at(name))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is %w", name, ErrNotThere)
 	}
@@ -153,6 +224,20 @@ func readAll(r io.Reader, about int64) ([]byte, error) {
 
 func (d *dir) List(ctx context.Context, folder string) (list []File, err error) {
 	top := d.at(folder)
+	if err = d.still(); err == nil {
+		list, err = d.walk(ctx, top)
+	}
+	if err == nil {
+		err = d.still() // or some of it may have been elsewhere
+	}
+	if errors.Is(err, fs.ErrNotExist) { // of a directory that never was there
+		err = nil
+	}
+	return list, err
+}
+
+// walk lists the files below a folder, which need not be there.
+func (d *dir) walk(ctx context.Context, top string) (list []File, err error) {
 	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
@@ -181,7 +266,11 @@ func (d *dir) Delete(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := durable.Patiently(func() error { return os.Remove(d.at(name)) }) // somebody may read it
+	root, err := d.open(false)
+	if err == nil {
+		defer root.Close()
+		err = durable.Patiently(func() error { return root.Remove(filepath.FromSlash(name)) }) // somebody may read it
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
