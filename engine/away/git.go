@@ -232,29 +232,6 @@ func (g *gitSession) listed(ref, host, name string, at oid.ID) (*restic.Snapshot
 	return s, nil
 }
 
-// othersGit leaves out what this store has brought there itself, or has under another id, and counts what it has.
-func (r *Remotes) othersGit(ctx context.Context, g *gitSession, list []*Distant) (others []*Distant, there int, err error) {
-	own, err := r.ref(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	err = r.View(ctx, func(v *records.View) error {
-		for _, d := range list {
-			s, err := v.Find(d.original())
-			switch {
-			case err != nil:
-				return err
-			case s != nil:
-				there++
-			case g.at[d.ID].ref != own:
-				others = append(others, d)
-			}
-		}
-		return nil
-	})
-	return others, there, err
-}
-
 // existsGit asks for the refs there.
 func existsGit(ctx context.Context, m Remote) (bool, error) {
 	dir, err := os.MkdirTemp("", "rewind-remote-")

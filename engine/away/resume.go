@@ -28,11 +28,8 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	there := 0
-	if s.git == nil {
+	if s.git == nil { // the other kind is of one repository
 		list = withoutParts(slices.DeleteFunc(list, func(d *Distant) bool { return d.History != history }))
-	} else if list, there, err = r.othersGit(ctx, s.git, list); err != nil {
-		return nil, err
 	}
 	in, err := r.receive(ctx, s)
 	if err != nil {
@@ -43,7 +40,7 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Left, out.There = append(out.Left, left...), out.There+there
+	out.Left = append(out.Left, left...)
 	out.Bridge = r.Bridge(ctx) // also what an earlier one could not bring there
 	return out, nil
 }

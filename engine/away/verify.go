@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
@@ -25,6 +28,11 @@ func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Chec
 	}
 	var found []error
 	bad := func(err error) { found = append(found, err) }
+	if err := s.repo.VerifyKeys(ctx); errors.Is(err, ErrTampered) {
+		bad(fmt.Errorf("%w (this machine has what opened it in %s)", err, s.cache))
+	} else if err != nil {
+		return nil, err
+	}
 	all, err := s.repo.Snapshots(ctx, bad)
 	if err != nil {
 		return nil, err
@@ -49,14 +57,27 @@ func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Chec
 	return out, errors.Join(found...)
 }
 
-// verifyGit is [Session.Verify] for a git remote.
-func (s *Session) verifyGit(ctx context.Context) (*Checked, error) {
-	var found []error
-	list, err := s.git.list(ctx, func(err error) { found = append(found, err) })
+// verifyGit is [Session.Verify] for a git remote. All of it comes into a repository that has nothing: what is here, or the
+// user has, would hide what the host has lost.
+func (s *Session) verifyGit(ctx context.Context) (_ *Checked, err error) {
+	dir, err := os.MkdirTemp(s.cache, "verify-")
 	if err != nil {
 		return nil, err
 	}
-	found = append(found, s.readAll(ctx, list)...)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	empty, err := gitbridge.OpenRemote(ctx, filepath.Join(dir, "git"), s.git.remote.URL, s.git.alg, "")
+	if err != nil {
+		return nil, err
+	}
+	defer empty.Close()
+	empty.Progress = s.git.remote.Progress
+	anew := &Session{id: s.id, cache: dir, git: &gitSession{remote: empty, alg: s.git.alg}}
+	var found []error
+	list, err := anew.git.list(ctx, func(err error) { found = append(found, err) })
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, anew.readAll(ctx, list)...)
 	return &Checked{Snapshots: len(list)}, errors.Join(append(found, ctx.Err())...)
 }
 

@@ -41,6 +41,26 @@ func (r *Repo) Verify(ctx context.Context, told func(done, total int)) error {
 	return errors.Join(append(found, err)...)
 }
 
+// VerifyKeys reads the files of the keys, of which a cache may be all that is left. One that is not what it was is named,
+// and so is the one that opened the repository here, if it is not there: with its password nobody else opens it.
+func (r *Repo) VerifyKeys(ctx context.Context) error {
+	there := map[ID]bool{}
+	_, err := eachKey(ctx, r.place, func(_ string, file []byte) bool {
+		there[sha256.Sum256(file)] = true
+		return true
+	})
+	if err != nil && !errors.Is(err, ErrTampered) {
+		return err
+	}
+	if file, ok := r.cache.Load(keyName); ok && !there[sha256.Sum256(file)] {
+		return errors.Join(err, fmt.Errorf("%w: keys/%v, which opens it here, is not there: nobody else can open it with this password", ErrTampered, ID(sha256.Sum256(file))))
+	}
+	if len(there) == 0 {
+		return errors.Join(err, fmt.Errorf("%w: it has no keys", ErrTampered))
+	}
+	return err
+}
+
 func (r *Repo) verifyPack(ctx context.Context, pack ID, blobs []wanted) error {
 	name := "data/" + packName(pack)
 	data, err := r.getPack(ctx, pack, 0, 0)

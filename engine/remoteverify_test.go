@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/away"
+)
+
+// verified reads all of a remote.
+func (p *place) verified(e *Engine, m away.Remote) error {
+	p.t.Helper()
+	s, err := e.Remotes().Open(context.Background(), m, remotePassword)
+	p.must(err)
+	defer s.Close()
+	_, err = s.Verify(context.Background(), nil)
+	return err
+}
+
+// What opens a repository is kept here, too; without the file there nobody else can read it.
+func TestARepositoryWhoseKeyIsGoneOrChangedIsNotWhole(t *testing.T) {
+	for what, harm := range map[string]func(path string) error{
+		"gone":    os.Remove,
+		"cut":     func(path string) error { return os.Truncate(path, 20) },
+		"another": func(path string) error { return os.WriteFile(path, []byte("{}"), 0o600) },
+	} {
+		p := newPlace(t, false)
+		e := p.open()
+		p.snap(e, "1", nil)
+		m := p.newRemote(e)
+		p.mustPush(e, m)
+		p.must(p.verified(e, m))
+		keys, err := filepath.Glob(filepath.Join(m.URL, "keys/*"))
+		if err != nil || len(keys) != 1 {
+			t.Fatal(keys, err)
+		}
+		p.must(errors.Join(os.Chmod(keys[0], 0o600), harm(keys[0])))
+		if err := p.verified(e, m); !errors.Is(err, away.ErrTampered) || !strings.Contains(err.Error(), filepath.Base(keys[0])) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// What was pushed is here as well, and hides nothing that the host has lost.
+func TestAVerificationOfAGitRemoteReadsWhatTheHostHas(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newGitRemote(e)
+	p.write("b", "only there\n")
+	p.snap(e, "2", nil)
+	p.mustPush(e, m)
+	p.must(p.verified(e, m))
+	packs, err := filepath.Glob(filepath.Join(m.URL, "objects/pack/*.pack"))
+	p.must(err)
+	for _, pack := range packs { // into loose objects, of which one is lost
+		elsewhere := filepath.Join(t.TempDir(), "pack")
+		p.must(os.Rename(pack, elsewhere))
+		for _, beside := range []string{".idx", ".rev", ".keep"} {
+			_ = os.Remove(strings.TrimSuffix(pack, ".pack") + beside)
+		}
+		text, err := os.ReadFile(elsewhere)
+		p.must(err)
+		p.gitReading(string(text), "--git-dir="+m.URL, "unpack-objects", "-q")
+	}
+	p.must(p.verified(e, m))
+	id := strings.TrimSpace(p.git("hash-object", "b"))
+	p.must(os.Remove(filepath.Join(m.URL, "objects", id[:2], id[2:])))
+	if err := p.verified(e, m); err == nil {
+		t.Error("a repository that lacks an object is called whole")
+	}
+	if left, _ := filepath.Glob(filepath.Join(p.dir, ".git", "rewind", "*", "*", "verify-*")); len(left) > 0 {
+		t.Errorf("it leaves %v", left)
+	}
+}
+
+// What was pruned here and is in a remote is fetched again, from whichever kind.
+func TestAFetchBringsBackWhatThisMachineHasPushedItself(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		p := newPlace(t, true)
+		e := p.open()
+		for _, text := range []string{"1", "2", "3"} {
+			p.snap(e, text, nil)
+		}
+		m := p.newRemote
+		if git {
+			m = p.newGitRemote
+		}
+		remote := m(e)
+		p.mustPush(e, remote)
+		before := p.records(e)
+		_, err := e.Prune(context.Background(), &PruneOptions{MaxSnapshots: 1})
+		p.must(err)
+		if n := len(p.records(e)); n != 1 {
+			t.Fatalf("%d snapshots are left", n)
+		}
+		f, err := p.fetched(e, remote)
+		if err != nil || len(f.Snapshots) != 2 || f.There != 1 || len(p.records(e)) != len(before) {
+			t.Errorf("git %v: %+v %v, has %v", git, f, err, p.records(e))
+		}
+		p.wantClean(e)
+	}
+}
