@@ -33,8 +33,8 @@ import (
 // ErrTampered is reported of what a remote has, and is not what was written there.
 var ErrTampered = restic.ErrTampered
 
-// ErrNoRemote is reported for a name that no remote has.
-var ErrNoRemote = errors.New("there is no remote of this name")
+// ErrNoRemote is reported for a name that no remote has, and where a name is needed.
+var ErrNoRemote = errors.New("no such remote")
 
 // A Remote is a repository elsewhere that a store brings its snapshots to.
 type Remote struct {
@@ -144,13 +144,17 @@ func (r *Remotes) Find(name string) (Remote, error) {
 			return m, nil
 		}
 	}
-	switch {
-	case len(l.Remotes) == 0:
-		return Remote{}, fmt.Errorf("%w: \"rewind remote add NAME URL\" adds one", ErrNoRemote)
-	case name == "":
-		return Remote{}, fmt.Errorf("%w: say which of %d", ErrNoRemote, len(l.Remotes))
+	var names []string
+	for _, m := range l.Remotes {
+		names = append(names, m.Name)
 	}
-	return Remote{}, fmt.Errorf("%w: %q", ErrNoRemote, name)
+	switch {
+	case len(names) == 0:
+		return Remote{}, fmt.Errorf("%w: there is none yet (\"rewind remote add NAME URL\" adds one)", ErrNoRemote)
+	case name == "":
+		return Remote{}, fmt.Errorf("%w: say which, %s", ErrNoRemote, strings.Join(names, " or "))
+	}
+	return Remote{}, fmt.Errorf("%w: %q is not among %s", ErrNoRemote, name, strings.Join(names, ", "))
 }
 
 // isName reports whether a text is a name for a remote.
@@ -174,19 +178,27 @@ func (r *Remotes) Check(m Remote) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name }) {
-		return fmt.Errorf("%w: there is a remote %q", records.ErrRefused, m.Name)
+	if err := l.free(m.Name); err != nil {
+		return err
 	}
 	if u, err := url.Parse(m.URL); err == nil && u.User != nil {
 		if _, secret := u.User.Password(); secret || !m.Git {
 			return fmt.Errorf("%w: a URL with a name or a password in it would be written down", records.ErrRefused)
 		}
 	}
-	if m.Git {
-		return nil
+	if err := r.elsewhere(m); err != nil || m.Git {
+		return err
 	}
 	_, err = r.Place(m.URL)
 	return err
+}
+
+// free refuses a name that a remote has.
+func (l *list) free(name string) error {
+	if i := slices.IndexFunc(l.Remotes, func(o Remote) bool { return o.Name == name }); i >= 0 {
+		return fmt.Errorf("%w: %q is there already, and is %s (\"rewind remote remove %s\" forgets it)", records.ErrRefused, name, l.Remotes[i].URL, name)
+	}
+	return nil
 }
 
 // Add notes a remote that was opened.
@@ -196,8 +208,8 @@ func (r *Remotes) Add(ctx context.Context, m Remote, s *Session) error {
 	}
 	m.Repo = s.id
 	return r.change(ctx, func(l *list) error {
-		if slices.ContainsFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name }) {
-			return fmt.Errorf("%w: there is a remote %q", records.ErrRefused, m.Name)
+		if err := l.free(m.Name); err != nil {
+			return err
 		}
 		l.Remotes = append(l.Remotes, m)
 		return nil

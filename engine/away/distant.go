@@ -118,7 +118,7 @@ func distant(snap *restic.Snapshot) *Distant {
 }
 
 // ErrChoose is reported where a remote has several snapshots that may be meant, or none.
-var ErrChoose = errors.New("no snapshot is meant")
+var ErrChoose = errors.New("which snapshot is not clear")
 
 // skewMost is how far clocks of machines are apart of which none is wrong.
 const skewMost = time.Minute
@@ -138,8 +138,11 @@ func choose(all []*Distant, want string, now time.Time) (d, ahead *Distant, err 
 			found = append(found, d)
 		}
 	}
-	if len(found) == 0 {
-		return nil, nil, fmt.Errorf("%w: the remote has none like %q (\"rewind list --remote\" lists them)", ErrChoose, want)
+	switch {
+	case len(all) == 0:
+		return nil, nil, fmt.Errorf("%w: there is none of rewind yet (\"rewind push\" brings some)", ErrChoose)
+	case len(found) == 0:
+		return nil, nil, fmt.Errorf("%w: there is none like %q (\"rewind list --remote URL\" lists them)", ErrChoose, want)
 	}
 	for _, d := range found[1:] {
 		if (want == "" || !d.Has(labelTag, want) && !d.Has(sessionTag, want)) && !sameWorktree(d, found[0]) {

@@ -26,6 +26,9 @@ type Limits struct {
 // A Pruned says what a prune of a remote removed or, on a dry run, would.
 type Pruned struct {
 	Dropped []*Distant
+	Limited bool // there were limits
+	Here    int  // beyond them, and kept, as the store has them
+	Wanted  int  // beyond them, and kept, as they have a label, pin or tag, or another machine has brought them too
 	restic.Pruned
 }
 
@@ -71,8 +74,8 @@ func (r *Remotes) prune(ctx context.Context, s *Session, l *restic.Lock, lim *Li
 	if err = errors.Join(err, bad); err != nil {
 		return nil, fmt.Errorf("nothing is removed, as nobody knows what this needs: %w", err)
 	}
-	out := &Pruned{}
-	if out.Dropped, err = r.beyond(ctx, ours(all), lim); err != nil {
+	out := &Pruned{Limited: lim.MaxSnapshots > 0 || lim.MaxAge > 0 || lim.ThinDays > 0}
+	if err = r.beyond(ctx, ours(all), lim, out); err != nil {
 		return nil, err
 	}
 	gone := map[restic.ID]bool{}
@@ -116,11 +119,11 @@ func (r *Remotes) prune(ctx context.Context, s *Session, l *restic.Lock, lim *Li
 // dawn is before any snapshot: who has an older date had a clock that began anew.
 var dawn = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// beyond returns what may go.
-func (r *Remotes) beyond(ctx context.Context, all []*Distant, lim *Limits) (drop []*Distant, err error) {
+// beyond finds what may go.
+func (r *Remotes) beyond(ctx context.Context, all []*Distant, lim *Limits, out *Pruned) error {
 	history, err := r.History(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	host, _ := os.Hostname()
 	now := r.Owner.Now()
@@ -152,17 +155,25 @@ func (r *Remotes) beyond(ctx context.Context, all []*Distant, lim *Limits) (drop
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stays := func(s *records.Snapshot) bool { return byID[s.ID].wanted(lim.AnyHost) }
 	for _, list := range groups {
+		for _, s := range retention.Beyond(list, func(*records.Snapshot) bool { return false }, lim.Options, now) {
+			switch {
+			case here[s.ID]:
+				out.Here++
+			case stays(s):
+				out.Wanted++
+			}
+		}
 		for _, s := range retention.Beyond(list, stays, lim.Options, now) {
 			if !here[s.ID] {
-				drop = append(drop, byID[s.ID])
+				out.Dropped = append(out.Dropped, byID[s.ID])
 			}
 		}
 	}
-	return drop, nil
+	return nil
 }
 
 // wanted reports whether somebody has given a snapshot a label or a pin, here or there, or another machine has brought it too.

@@ -1,12 +1,16 @@
 package away
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/remote/depot"
 )
 
@@ -15,6 +19,8 @@ import (
 func Resolve(text string, absolute func(string) (string, error)) (url string, git bool, err error) {
 	file, isFile := strings.CutPrefix(text, "file://")
 	switch {
+	case text == "":
+		err = fmt.Errorf("%w: an empty URL names no place", records.ErrRefused)
 	case isGitURL(text), isFile && isGitDir(file):
 		url, git = text, true
 	case depot.IsURL(text):
@@ -22,6 +28,9 @@ func Resolve(text string, absolute func(string) (string, error)) (url string, gi
 	default:
 		if url, err = absolute(text); err == nil {
 			git = isGitDir(url)
+		}
+		if _, gone := os.Lstat(url); err == nil && isName(text) && gone != nil {
+			err = fmt.Errorf("%w: there is no remote and no directory %q (\"./%s\" is a directory that is made)", records.ErrRefused, text, text)
 		}
 		if err == nil && !git && strings.HasSuffix(url, ".git") {
 			err = fmt.Errorf("%w: %s is no repository of git (\"git init --bare\" makes one)", records.ErrRefused, url)
@@ -74,4 +83,40 @@ func isGitDir(text string) bool {
 		}
 	}
 	return false
+}
+
+// elsewhere refuses a directory in which no repository is to be made: one in the worktree, each snapshot of which would
+// have it, one with files of somebody else, and one whose disk may not be there.
+func (r *Remotes) elsewhere(m Remote) error {
+	path := strings.TrimPrefix(m.URL, "file://")
+	if !filepath.IsAbs(path) {
+		return nil
+	}
+	for at := path; ; at = filepath.Dir(at) {
+		if dirfd.SameDir(at, r.Root) {
+			return fmt.Errorf("%w: %s lies in the worktree, so that snapshots would have it, and it would be lost with it: name a directory elsewhere, s3://BUCKET/FOLDER, or a remote of git", records.ErrRefused, path)
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	if m.Git {
+		return nil
+	}
+	there, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err = os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s is not there, so that nothing is made in it: is its disk mounted?", records.ErrRefused, filepath.Dir(path))
+		}
+		return err
+	}
+	usual := []string{"keys", "data", "index", "snapshots", "locks", "lost+found"} // of a repository that was begun; of a disk
+	for _, e := range there {
+		if e.Name() == "config" {
+			return nil
+		} else if !slices.Contains(usual, e.Name()) && !strings.HasPrefix(e.Name(), ".") {
+			err = fmt.Errorf("%w: %s has other files, such as %q, and is no repository: name a directory that is empty, or is to be made", records.ErrRefused, path, e.Name())
+		}
+	}
+	return err
 }

@@ -74,7 +74,7 @@ type Resumed struct {
 // the history that led to it, under the same ids. Want is the beginning of an id, a label or a session; "" is the
 // newest. A resume that was interrupted is taken up by the next. It is refused where something else is.
 func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (*Resumed, error) {
-	s, err := r.openToResume(ctx, m, password)
+	s, err := r.OpenAny(ctx, m, password)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,8 @@ func (r *Remotes) stayed(ctx context.Context, s *records.Snapshot) (out []record
 	return out, err
 }
 
-func (r *Remotes) openToResume(ctx context.Context, m Remote, password string) (*Session, error) {
+// OpenAny opens a remote that may be of another history, or of another kind of store, than this one, to read it.
+func (r *Remotes) OpenAny(ctx context.Context, m Remote, password string) (*Session, error) {
 	if m.Git {
 		return r.openGit(ctx, m, true)
 	}
@@ -271,7 +272,7 @@ func (r *Remotes) claim(ctx context.Context, d *Distant, m Remote) (empty bool, 
 	case len(there) > 0:
 		return false, fmt.Errorf("%w: %s is not empty: resume into an empty directory, or \"rewind fetch\" brings here what a remote has of its history", records.ErrRefused, r.Root)
 	case !fresh:
-		return false, fmt.Errorf("%w: %s has a history of its own", records.ErrRefused, r.Root)
+		return false, fmt.Errorf("%w: %s is empty and has a history (\"rewind list\", \"rewind restore @\"): resume into another directory, or \"rewind stores --remove %s\" removes that history", records.ErrRefused, r.Root, r.Root)
 	}
 	return len(there) == 0, r.follow(ctx, d, m, l.Begun != "" && fresh && len(there) == 0)
 }

@@ -1,9 +1,11 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -31,4 +33,91 @@ func TestARemoteThatIsAddedSaysHowManySnapshotsWait(t *testing.T) {
 	told("0 there, 2 wait", "remote", "add", "disk", filepath.Join(t.TempDir(), "repo"))
 	g.json("push")
 	told("2 there, 0 wait", "remote", "remove", "disk")
+}
+
+// Of what was misspelt nothing is made, and the answer says what to do.
+func TestWhatIsNoPlaceForARepositoryIsRefused(t *testing.T) {
+	g := newGround(t)
+	g.env = append(g.env, "RESTIC_PASSWORD=a password")
+	g.json("snapshot")
+	other := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(other, "mine"), nil, 0o644), os.Symlink(g.dir, filepath.Join(other, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	before := g.json("status")["store_bytes"]
+	for url, want := range map[string]string{
+		"":                                 "names no place",
+		"nosuchorigin":                     `no directory "nosuchorigin"`,
+		"s3.example.com/bucket":            "lies in the worktree",
+		g.dir:                              "lies in the worktree",
+		filepath.Join(other, "link", "x"):  "lies in the worktree",
+		other:                              `has other files`,
+		filepath.Join(other, "no", "disk"): "is its disk mounted?",
+		filepath.Join(g.dir, ".git"):       "lies in the worktree",
+	} {
+		if _, errs, exit := g.does("remote", "add", "x", url); exit == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%q: exit %d, %s", url, exit, errs)
+		}
+	}
+	for _, dir := range []string{g.dir, other} {
+		for _, made := range []string{"config", "keys", "nosuchorigin", "s3.example.com", "x", "no"} {
+			if _, err := os.Lstat(filepath.Join(dir, made)); err == nil {
+				t.Errorf("%s was made", filepath.Join(dir, made))
+			}
+		}
+	}
+	if now := g.json("status")["store_bytes"]; now != before {
+		t.Errorf("the store has %v, before %v", now, before)
+	}
+}
+
+func TestWhoNamesNoRemoteIsToldWhichThereAre(t *testing.T) {
+	g := newGround(t)
+	g.env = append(g.env, "RESTIC_PASSWORD=a password")
+	g.json("snapshot")
+	says := func(want string, args ...string) {
+		t.Helper()
+		out, errs, _ := g.does(args...)
+		if !strings.Contains(out+errs, want) {
+			t.Errorf("%v says %q, without %q", args, out+errs, want)
+		}
+	}
+	repo := filepath.Join(t.TempDir(), "repo")
+	says(`"rewind remote add NAME URL" adds one`, "push")
+	g.json("remote", "add", "disk", repo)
+	says("disk: 1 snapshot behind", "status")
+	says(`"dsk" is not among disk`, "push", "dsk")
+	says(repo, "remote", "add", "disk", repo+"2")
+	says(`"rm" is none of add, list`, "remote", "rm", "disk")
+	g.json("remote", "add", "other", repo)
+	says("say which, disk or other", "push")
+
+	// A resume of which nothing comes leaves no directory.
+	nothing := filepath.Join(t.TempDir(), "work")
+	says("there is none of rewind yet", "resume", repo, nothing)
+	g.json("push", "disk")
+	says("disk: everything is there", "status")
+	says("there is none like", "resume", repo+":nosuch", nothing)
+	says("there is no repository", "resume", repo+"2", nothing)
+	g.env = append(g.env, "RESTIC_PASSWORD=wrong")
+	says("no key of the repository opens", "resume", repo, nothing)
+	if _, err := os.Lstat(nothing); err == nil {
+		t.Error("a resume of nothing leaves a directory")
+	}
+	g.env = append(g.env, "RESTIC_PASSWORD=a password")
+
+	// A prune of which nothing goes says why.
+	if err := os.WriteFile(filepath.Join(g.dir, "more"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	g.json("snapshot")
+	g.json("push", "disk")
+	says("no limit is set", "remote", "prune", "disk")
+	says("kept: 1 that are recorded here", "remote", "prune", "disk", "--max-snapshots", "1")
+
+	// Where nothing was added, a URL lists what is there.
+	g.dir = t.TempDir()
+	if list, _ := g.json("list", "--remote", repo)["snapshots"].([]any); len(list) != 2 {
+		t.Errorf("a URL lists %v", list)
+	}
 }

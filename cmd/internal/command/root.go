@@ -103,6 +103,10 @@ func answer(word string) string {
 	switch word {
 	case "back", "rollback", "reset", "checkout", "goto":
 		return "\"rewind restore @\" puts the last snapshot back, \"rewind undo\" takes back what a restore did; \"rewind list\" shows what there is"
+	case "pull":
+		return "\"rewind fetch\" brings the snapshots of a remote that are not here"
+	case "clone":
+		return "\"rewind resume URL DIR\" makes an empty directory what a snapshot in a remote is"
 	case "init", "install":
 		return "nothing has to be prepared: \"rewind snapshot\" records this directory, \"rewind setup\" makes the agents that are here do so"
 	}

@@ -32,7 +32,7 @@ func listCommand(a *app) *cobra.Command {
 			return err
 		}
 		if c.Flags().Changed("remote") {
-			return remote.List(ctx, a.App, from)
+			return remote.List(c, a.App, from)
 		}
 		if l.Opt.Paths, err = a.Inside(args); err != nil {
 			return err
@@ -50,7 +50,7 @@ func listCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	verb.Flags(f, &p)
 	f.BoolVar(&oneline, "oneline", false, "only the id and what it is, with what it changed")
-	f.StringVar(&from, "remote", "", "those of a remote, of whatever machine; no other flag counts but --json")
+	f.StringVar(&from, "remote", "", "those of a remote, by its `name or URL`, of whatever machine; no other flag counts but --json")
 	c.Aliases = []string{"history", "ls"}
 	f.BoolVar(&graph, "graph", false, "draw which state came from which: restores lead back, and begin branches")
 	return a.JSONFlag(c)

@@ -77,8 +77,9 @@ func statusCommand(a *app) *cobra.Command {
 		show.Say(a.Out, "watched    %s\n", st.Watcher.Sentence(e))
 		if st.AutoPush != nil {
 			show.Say(a.Out, "auto push  %s\n", st.AutoPush.Sentence())
+			return nil
 		}
-		return nil
+		return remote.PrintBehind(ctx, a.App, e)
 	})
 	return a.JSONFlag(c)
 }

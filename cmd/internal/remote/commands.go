@@ -29,7 +29,17 @@ func Commands(c *cli.App) []*cobra.Command {
 }
 
 func remoteCommand(a *app) *cobra.Command {
-	c := cli.Command("remote", "List the repositories elsewhere that this history is kept in, add, check and forget them", cli.Nothing, func(c *cobra.Command, _ []string) error {
+	var c *cobra.Command
+	c = cli.Command("remote", "List the repositories elsewhere that this history is kept in, add, check and forget them", func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var verbs []string
+		for _, sub := range c.Commands() {
+			verbs = append(verbs, sub.Name())
+		}
+		return fmt.Errorf("%q is none of %s", args[0], strings.Join(verbs, ", "))
+	}, func(c *cobra.Command, _ []string) error {
 		return a.list(c)
 	})
 	yes := false
@@ -319,7 +329,7 @@ func fetchCommand(a *app) *cobra.Command {
 		} else {
 			show.Say(a.Out, "fetched %s from %s; %d were here\n", show.Count(len(r.Snapshots), "snapshot"), m.Name, r.There)
 			if r.AtHome > 0 {
-				show.Say(a.Out, "%s of these lack files that stay on the machine that recorded them (\"rewind show ID\" names them)\n", show.Count(r.AtHome, "snapshot"))
+				show.Say(a.Out, "%s without files that stay on the machine that recorded them (\"rewind show ID\" names them)\n", show.Count(r.AtHome, "snapshot"))
 			}
 		}
 		if len(r.Left) > 0 {
@@ -331,13 +341,20 @@ func fetchCommand(a *app) *cobra.Command {
 }
 
 // List prints the snapshots of a remote.
-func List(ctx context.Context, c *cli.App, name string) error {
-	a := &app{c}
-	m, password, err := a.named(ctx, a.Engine, name)
+func List(c *cobra.Command, in *cli.App, from string) error {
+	a, ctx := &app{in}, c.Context()
+	m, err := a.Engine.Remotes().Find(from)
+	if err != nil && strings.ContainsAny(from, `:/\`) {
+		m, err = a.meant(c, from)
+	}
 	if err != nil {
 		return err
 	}
-	s, err := a.Engine.Remotes().Open(ctx, m, password)
+	password, err := a.passwordOf(ctx, m)
+	if err != nil {
+		return err
+	}
+	s, err := a.Engine.Remotes().OpenAny(ctx, m, password)
 	if err != nil {
 		return err
 	}
@@ -351,7 +368,11 @@ func List(ctx context.Context, c *cli.App, name string) error {
 		a.PrintJSON(listTold{Remote: m.Name, Snapshots: tellDistant(list)})
 		return errors.Join(bad...)
 	}
-	a.printDistant(slices.DeleteFunc(slices.Clone(list), func(d *away.Distant) bool { return d.Undo }))
+	shown := slices.DeleteFunc(slices.Clone(list), func(d *away.Distant) bool { return d.Undo })
+	a.printDistant(shown)
+	if n := len(list) - len(shown); n > 0 {
+		show.Say(a.Out, "and %s that restores took before they wrote (--json has them)\n", show.Count(n, "snapshot"))
+	}
 	if len(list) == 0 {
 		show.Say(a.Out, "no snapshots of rewind in %s\n", m.Name)
 	}

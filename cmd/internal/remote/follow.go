@@ -64,6 +64,9 @@ func (a *app) follow(ctx context.Context, e *engine.Engine, name string, unasked
 		if err := cli.Vouch(m.URL); err != nil {
 			return err
 		}
+		if now, runs, err := r.Following(); err == nil && runs {
+			return fmt.Errorf("%w: process %d, to %s; it ends by itself once nothing was to be done for a while", away.ErrFollowed, now.PID, now.Remote)
+		}
 		show.Say(a.Err, "rewind: pushing to %s what is recorded from now on\n", m.Name)
 		return r.Follow(ctx, f)
 	}
@@ -124,11 +127,30 @@ func PushingOf(ctx context.Context, e *engine.Engine) (*Pushing, error) {
 	if err != nil || f == nil || f.Remote != name {
 		return p, err
 	}
-	p.Done, p.Error, p.Failed = f.Done, f.Error, f.Failed
+	if p.Done = f.Done; p.Waiting > 0 { // else another push has done it since
+		p.Error, p.Failed = f.Error, f.Failed
+	}
 	if runs {
 		p.PID, p.Next = f.PID, f.Next
 	}
 	return p, nil
+}
+
+// PrintBehind says in a line for each remote how far it is behind. It asks nobody.
+func PrintBehind(ctx context.Context, c *cli.App, e *engine.Engine) error {
+	all, err := e.Remotes().List()
+	for _, m := range all {
+		var b *away.Behind
+		if b, err = e.Remotes().Behind(ctx, m); err != nil {
+			break
+		}
+		text := "everything is there"
+		if b.Waiting > 0 {
+			text = fmt.Sprintf("%s behind (\"rewind push %s\")", show.Count(b.Waiting, "snapshot"), m.Name)
+		}
+		show.Say(c.Out, "remote     %s: %s\n", m.Name, text)
+	}
+	return err
 }
 
 // Sentence says it in a line.

@@ -52,6 +52,12 @@ func (a *app) prune(c *cobra.Command, args []string, lim *away.Limits) error {
 		dropped, gave = "would drop", "about"
 	}
 	show.Say(a.Out, "%s %s of %s and %s, %s %s\n", dropped, show.Count(len(r.Dropped), "snapshot"), m.Name, show.Count(r.Packs, "pack"), gave, show.Size(max(0, r.Bytes)))
+	if !r.Limited && !m.Git {
+		show.Say(a.Out, "  no limit is set: --max-snapshots, --max-age-days or --thin, or the setting of that name\n")
+	}
+	if r.Here+r.Wanted > 0 {
+		show.Say(a.Out, "  beyond the limits and kept: %d that are recorded here, %d with a label, pin or tag, or of other machines too\n", r.Here, r.Wanted)
+	}
 	if r.Unlisted > 0 {
 		show.Say(a.Out, "  %s that no index names: if nobody is writing it, a prune after a day removes it\n", show.Count(r.Unlisted, "pack"))
 	}

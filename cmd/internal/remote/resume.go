@@ -45,6 +45,9 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 	if unknown != nil && !errors.Is(unknown, errNoPassword) {
 		return unknown
 	}
+	if _, missing := os.Lstat(dir); missing != nil {
+		defer func() { _ = os.Remove(dir) }() // one in which nothing has come is no use; another one cannot be removed
+	}
 	e, err := a.openEmpty(ctx, dir)
 	if err != nil {
 		return err
