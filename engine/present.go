@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
@@ -190,16 +189,25 @@ func (e *Engine) how(ctx context.Context, k known, dry bool) (how capture.How, e
 // stayed returns the paths that stay on another machine, as the snapshots name them that
 // the worktree comes from.
 func (e *Engine) stayed(ctx context.Context, k known) (notes []Note, err error) {
-	for _, s := range []*Snapshot{k.Last, k.here} {
-		if s == nil {
-			continue
-		}
+	var from []*Snapshot
+	if k.Last != nil {
+		from = append(from, k.Last)
+	}
+	if k.here != nil && (k.Last == nil || k.here.ID != k.Last.ID) {
+		from = append(from, k.here)
+	}
+	named := map[Note]bool{}
+	for _, s := range from {
 		full := *s
 		if err := e.lookup.Fill(ctx, &full); err != nil {
-			return nil, err
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			continue // a list that is lost must not keep anybody from recording
 		}
 		for _, n := range full.Skipped {
-			if n.Reason == retention.AtHome && !slices.Contains(notes, n) {
+			if n.Reason == retention.AtHome && !named[n] {
+				named[n] = true
 				notes = append(notes, n)
 			}
 		}

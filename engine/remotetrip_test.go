@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/away"
+	"github.com/seed-82afce7a/rewind/internal/seed"
+)
+
+// Whatever is changed where a history was resumed: its restore at home leaves alone what never was there.
+func TestRandomRoundTripsDeleteNothingThatStayedAtHome(t *testing.T) {
+	first := seed.Of(t)
+	for n := range uint64(seed.Times(4)) {
+		t.Run(fmt.Sprint(first+n), func(t *testing.T) { randomTrip(t, first+n) })
+	}
+}
+
+func randomTrip(t *testing.T, s uint64) {
+	rnd := rand.New(rand.NewPCG(s, 11))
+	p := newPlace(t, true)
+	p.env["REWIND_REMOTE_SECRETS"], p.env["REWIND_SECRETS"] = "false", "*.pem"
+	m, e := &mess{p, rnd, true}, p.open()
+	isGit, added := rnd.IntN(2) == 0, p.newRemote
+	if isGit {
+		added = p.newGitRemote
+	}
+	remote := added(e)
+	for i := range 1 + rnd.IntN(3) {
+		m.turn(e, remote, i)
+	}
+	for range 3 { // what nobody's rules ignore
+		p.must(os.WriteFile(filepath.Join(m.somewhere(), fmt.Sprintf("%d.pem", rnd.IntN(9))), []byte(m.text()), 0o644))
+	}
+	p.snap(e, "before it goes", nil)
+	m.pushed(e, remote)
+	home := p.shown(p.dir)
+
+	there := newPlace(t, false)
+	there.env["REWIND_SECRETS"] = "*.pem"
+	if isGit {
+		there.resumedGit(there.dir, remote.URL, "")
+	} else {
+		_, err := resumed(there, there.dir, remote.URL, "")
+		p.must(err)
+	}
+	begun := there.shown(there.dir)
+	o, n := &mess{there, rnd, false}, there.openAt(there.dir)
+	var log []string
+	for i := range 1 + rnd.IntN(3) {
+		for range rnd.IntN(6) {
+			log = append(log, o.change())
+		}
+		there.snap(n, fmt.Sprint("there ", i), nil)
+	}
+	origin, err := n.Remotes().Find("")
+	p.must(err)
+	there.mustPush(n, origin)
+	end := there.shown(there.dir)
+
+	p.fetchedAndRestored(e, remote)
+	after := p.shown(p.dir)
+	for name, was := range home {
+		_, came := begun[name]
+		_, made := end[name]
+		if came || made || !strings.HasPrefix(was, "-") || replaced(end, name) {
+			continue
+		}
+		if after[name] != was {
+			t.Errorf("git %v: %q was %.60s, and is %.60s\n%q", isGit, name, was, after[name], log)
+		}
+	}
+}
+
+// replaced reports whether something that is no directory is in the place of one above a path.
+func replaced(shown map[string]string, name string) bool {
+	for i := range name {
+		if above, ok := shown[name[:i]]; name[i] == '/' && ok && !strings.HasPrefix(above, "d") {
+			return true
+		}
+	}
+	return false
+}
+
+// fetchedAndRestored restores the newest of the snapshots that are fetched: it has another id, if files stayed there.
+func (p *place) fetchedAndRestored(e *Engine, m away.Remote) {
+	p.t.Helper()
+	f, err := p.fetched(e, m)
+	p.must(err)
+	if len(f.Left) > 0 || len(f.Snapshots) == 0 {
+		p.t.Fatalf("%+v", f)
+	}
+	newest := slices.MaxFunc(f.Snapshots, func(a, b *Snapshot) int { return a.Time.Compare(b.Time) })
+	p.do(e, Op{To: newest.ID})
+}
