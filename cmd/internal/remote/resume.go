@@ -46,7 +46,11 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 		return unknown
 	}
 	if _, missing := os.Lstat(dir); missing != nil {
-		defer func() { _ = os.Remove(dir) }() // one in which nothing has come is no use; another one cannot be removed
+		defer func() { // one in which nothing has begun is no use; one with files in it cannot be removed
+			if a.Engine == nil || BegunOf(a.Engine) == nil {
+				_ = os.Remove(dir)
+			}
+		}()
 	}
 	e, err := a.openEmpty(ctx, dir)
 	if err != nil {
