@@ -139,12 +139,7 @@ func TestARoundTripDeletesNothingThatStayedAtHome(t *testing.T) {
 		}
 		remote := m(e)
 		p.mustPush(e, remote)
-		if git {
-			there.resumedGit(there.dir, remote.URL, "")
-		} else {
-			_, err := resumed(there, there.dir, remote.URL, "")
-			p.must(err)
-		}
+		there.resumedFrom(remote)
 
 		n := there.openAt(there.dir)
 		there.snap(n, "2", nil)

@@ -43,12 +43,7 @@ func randomTrip(t *testing.T, s uint64) {
 
 	there := newPlace(t, false)
 	there.env["REWIND_SECRETS"] = "*.pem"
-	if isGit {
-		there.resumedGit(there.dir, remote.URL, "")
-	} else {
-		_, err := resumed(there, there.dir, remote.URL, "")
-		p.must(err)
-	}
+	there.resumedFrom(remote)
 	begun := there.shown(there.dir)
 	o, n := &mess{there, rnd, false}, there.openAt(there.dir)
 	var log []string
@@ -75,6 +70,17 @@ func randomTrip(t *testing.T, s uint64) {
 			t.Errorf("git %v: %q was %.60s, and is %.60s\n%q", isGit, name, was, after[name], log)
 		}
 	}
+}
+
+// resumedFrom makes the place what the newest snapshot of a remote of either kind is.
+func (p *place) resumedFrom(m away.Remote) {
+	p.t.Helper()
+	if m.Git {
+		p.resumedGit(p.dir, m.URL, "")
+		return
+	}
+	_, err := resumed(p, p.dir, m.URL, "")
+	p.must(err)
 }
 
 // replaced reports whether something that is no directory is in the place of one above a path.

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +40,11 @@ func TestARepositoryWhoseKeyIsGoneOrChangedIsNotWhole(t *testing.T) {
 		if err != nil || len(keys) != 1 {
 			t.Fatal(keys, err)
 		}
+		for i := range 40 { // more than are tried to open it
+			text := fmt.Appendf(nil, `{"of":%d}`, i)
+			p.must(os.WriteFile(filepath.Join(m.URL, "keys", fmt.Sprintf("%x", sha256.Sum256(text))), text, 0o600))
+		}
+		p.must(p.verified(e, m))
 		p.must(errors.Join(os.Chmod(keys[0], 0o600), harm(keys[0])))
 		if err := p.verified(e, m); !errors.Is(err, away.ErrTampered) || !strings.Contains(err.Error(), filepath.Base(keys[0])) {
 			t.Errorf("%s: %v", what, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
@@ -60,6 +61,12 @@ func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Chec
 // verifyGit is [Session.Verify] for a git remote. All of it comes into a repository that has nothing: what is here, or the
 // user has, would hide what the host has lost.
 func (s *Session) verifyGit(ctx context.Context) (_ *Checked, err error) {
+	old, _ := filepath.Glob(filepath.Join(s.cache, "verify-*")) // of one that was killed
+	for _, dir := range old {
+		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > unlistedAge {
+			_ = os.RemoveAll(dir)
+		}
+	}
 	dir, err := os.MkdirTemp(s.cache, "verify-")
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/seed-82afce7a/rewind/remote/depot"
 )
 
 // Verify reads every pack that the index names to its end: its hash, its header, which has to say what the index
@@ -44,18 +46,25 @@ func (r *Repo) Verify(ctx context.Context, told func(done, total int)) error {
 // VerifyKeys reads the files of the keys, of which a cache may be all that is left. One that is not what it was is named,
 // and so is the one that opened the repository here, if it is not there: with its password nobody else opens it.
 func (r *Repo) VerifyKeys(ctx context.Context) error {
-	there := map[ID]bool{}
-	_, err := eachKey(ctx, r.place, func(_ string, file []byte) bool {
-		there[sha256.Sum256(file)] = true
+	whole := 0
+	_, err := eachKey(ctx, r.place, func(string, []byte) bool {
+		whole++
 		return true
 	})
 	if err != nil && !errors.Is(err, ErrTampered) {
 		return err
 	}
-	if file, ok := r.cache.Load(keyName); ok && !there[sha256.Sum256(file)] {
-		return errors.Join(err, fmt.Errorf("%w: keys/%v, which opens it here, is not there: nobody else can open it with this password", ErrTampered, ID(sha256.Sum256(file))))
+	if file, ok := r.cache.Load(keyName); ok {
+		id := ID(sha256.Sum256(file)) // not all are read, if there are many
+		now, bad := r.place.Get(ctx, "keys/"+id.String(), 0, keyMost)
+		if bad != nil && !errors.Is(bad, depot.ErrNotThere) {
+			return errors.Join(err, bad)
+		}
+		if !bytes.Equal(now, file) {
+			return errors.Join(err, fmt.Errorf("%w: keys/%v, which opens it here, is not there as it was: nobody else can open it with this password", ErrTampered, id))
+		}
 	}
-	if len(there) == 0 {
+	if whole == 0 {
 		return errors.Join(err, fmt.Errorf("%w: it has no keys", ErrTampered))
 	}
 	return err

@@ -85,7 +85,7 @@ func TestWhoNamesNoRemoteIsToldWhichThereAre(t *testing.T) {
 	repo := filepath.Join(t.TempDir(), "repo")
 	says(`"rewind remote add NAME URL" adds one`, "push")
 	g.json("remote", "add", "disk", repo)
-	says("disk: 1 snapshot behind", "status")
+	says("disk: "+repo+" (", "status")
 	says(`"dsk" is not among disk`, "push", "dsk")
 	says(repo, "remote", "add", "disk", repo+"2")
 	says(`"rm" is none of add, list`, "remote", "rm", "disk")
@@ -96,7 +96,6 @@ func TestWhoNamesNoRemoteIsToldWhichThereAre(t *testing.T) {
 	nothing := filepath.Join(t.TempDir(), "work")
 	says("there is none of rewind yet", "resume", repo, nothing)
 	g.json("push", "disk")
-	says("disk: everything is there", "status")
 	says("there is none like", "resume", repo+":nosuch", nothing)
 	says("there is no repository", "resume", repo+"2", nothing)
 	g.env = append(g.env, "RESTIC_PASSWORD=wrong")
@@ -119,5 +118,21 @@ func TestWhoNamesNoRemoteIsToldWhichThereAre(t *testing.T) {
 	g.dir = t.TempDir()
 	if list, _ := g.json("list", "--remote", repo)["snapshots"].([]any); len(list) != 2 {
 		t.Errorf("a URL lists %v", list)
+	}
+}
+
+func TestAResumeOfNoFilesLeavesItsDirectory(t *testing.T) {
+	g := newGround(t)
+	g.env = append(g.env, "RESTIC_PASSWORD=a password")
+	g.dir = t.TempDir()
+	g.json("snapshot")
+	repo, work := filepath.Join(t.TempDir(), "repo"), filepath.Join(t.TempDir(), "work")
+	g.json("remote", "add", "disk", repo)
+	g.json("push")
+	if m := g.json("resume", repo, work); m["written"] != 0.0 {
+		t.Fatalf("%v", m)
+	}
+	if list, err := os.ReadDir(work); err != nil || len(list) > 0 {
+		t.Errorf("the directory that was resumed has %v: %v", list, err)
 	}
 }

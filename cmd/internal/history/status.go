@@ -79,7 +79,11 @@ func statusCommand(a *app) *cobra.Command {
 			show.Say(a.Out, "auto push  %s\n", st.AutoPush.Sentence())
 			return nil
 		}
-		return remote.PrintBehind(ctx, a.App, e)
+		all, err := e.Remotes().List()
+		for _, m := range all { // to compare what is there takes as long as the history is large
+			show.Say(a.Out, "remote     %s: %s (\"rewind remote list\" says how far it is behind)\n", m.Name, m.URL)
+		}
+		return err
 	})
 	return a.JSONFlag(c)
 }

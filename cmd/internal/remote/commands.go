@@ -343,8 +343,10 @@ func fetchCommand(a *app) *cobra.Command {
 // List prints the snapshots of a remote.
 func List(c *cobra.Command, in *cli.App, from string) error {
 	a, ctx := &app{in}, c.Context()
+	open := a.Engine.Remotes().Open
 	m, err := a.Engine.Remotes().Find(from)
 	if err != nil && strings.ContainsAny(from, `:/\`) {
+		open = a.Engine.Remotes().OpenAny
 		m, err = a.meant(c, from)
 	}
 	if err != nil {
@@ -354,7 +356,7 @@ func List(c *cobra.Command, in *cli.App, from string) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.Engine.Remotes().OpenAny(ctx, m, password)
+	s, err := open(ctx, m, password)
 	if err != nil {
 		return err
 	}

@@ -136,23 +136,6 @@ func PushingOf(ctx context.Context, e *engine.Engine) (*Pushing, error) {
 	return p, nil
 }
 
-// PrintBehind says in a line for each remote how far it is behind. It asks nobody.
-func PrintBehind(ctx context.Context, c *cli.App, e *engine.Engine) error {
-	all, err := e.Remotes().List()
-	for _, m := range all {
-		var b *away.Behind
-		if b, err = e.Remotes().Behind(ctx, m); err != nil {
-			break
-		}
-		text := "everything is there"
-		if b.Waiting > 0 {
-			text = fmt.Sprintf("%s behind (\"rewind push %s\")", show.Count(b.Waiting, "snapshot"), m.Name)
-		}
-		show.Say(c.Out, "remote     %s: %s\n", m.Name, text)
-	}
-	return err
-}
-
 // Sentence says it in a line.
 func (p *Pushing) Sentence() string {
 	if p.Why != "" {

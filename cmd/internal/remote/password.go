@@ -56,8 +56,10 @@ func (a *app) password(ctx context.Context, url string) (password, own string, e
 			password, err = readOwn(own)
 		}
 	}
-	if made, bad := readOwn(ownFile(url)); own == "" && err == nil && bad == nil && made != password {
-		a.Warn(fmt.Errorf("the password of the environment (RESTIC_PASSWORD…) is taken, and not that of %s, which was made for this repository", ownFile(url)))
+	if hidden := ownFile(url); own == "" && err == nil && filepath.IsAbs(hidden) {
+		if made, bad := readOwn(hidden); bad == nil && made != password {
+			a.Warn(fmt.Errorf("the password of the environment (RESTIC_PASSWORD…) is taken, and not that of %s, which was made for this repository", hidden))
+		}
 	}
 	if err == nil && password == "" {
 		err = errors.New("an empty password is not a password")

@@ -24,7 +24,7 @@ func resumeCommand(a *app) *cobra.Command {
 	return a.JSONFlag(c)
 }
 
-func (a *app) resume(c *cobra.Command, args []string) error {
+func (a *app) resume(c *cobra.Command, args []string) (err error) {
 	ctx, err := a.Begin(c)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 	}
 	if _, missing := os.Lstat(dir); missing != nil {
 		defer func() { // one in which nothing has begun is no use; one with files in it cannot be removed
-			if a.Engine == nil || BegunOf(a.Engine) == nil {
+			if err != nil && (a.Engine == nil || BegunOf(a.Engine) == nil) {
 				_ = os.Remove(dir)
 			}
 		}()
