@@ -79,8 +79,12 @@ export class Sandbox {
 
   /** The text of a file of the project, undefined if it is not there. */
   read(name: string): string | undefined {
-    const file = path.join(this.repo, name);
-    return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+    try {
+      return readFileSync(path.join(this.repo, name), "utf8");
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw err;
+    }
   }
 
   remove(name: string): void {
