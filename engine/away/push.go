@@ -33,6 +33,7 @@ type push struct {
 	told    func(done, total int)
 
 	read  int // contents that were read
+	total int // that were to be read so far
 	fresh map[tree.State]dir
 	there map[file]bool // snapshots
 }
@@ -220,6 +221,7 @@ func (p *push) contents(s tree.State) error {
 // putAll stores contents. Of those that may be missing some are left out.
 func (p *push) putAll(ids []oid.ID, maybe map[oid.ID]bool) error {
 	from, next := p.objects.Prefetch(ids), make(chan oid.ID)
+	p.total += len(ids)
 	var mu sync.Mutex
 	var failed error
 	var wg sync.WaitGroup
@@ -239,9 +241,10 @@ func (p *push) putAll(ids []oid.ID, maybe map[oid.ID]bool) error {
 				case err == nil:
 					p.known.addContent(id, c)
 					if p.read++; p.told != nil {
-						p.told(p.read, 0)
+						p.told(p.read, p.total)
 					}
 				case maybe[id] && errors.Is(err, records.ErrDamaged): // it was never on disk
+					p.total--
 					delete(p.known.contents, id)
 				case failed == nil:
 					failed = err

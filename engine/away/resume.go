@@ -63,6 +63,7 @@ type Written struct {
 
 // A Resumed says what a resume did. Snapshot is what the directory is now.
 type Resumed struct {
+	Remote   string // its name here
 	Snapshot *records.Snapshot
 	Written  *Written
 	Fetched  *Fetched       // the history that came with it
@@ -116,7 +117,7 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 	}
 	if err == nil {
 		err = r.change(ctx, func(l *list) error {
-			l.Begun, l.Resuming = "", oid.ID{}
+			out.Remote, l.Begun, l.Resuming = l.Begun, "", oid.ID{}
 			return nil
 		})
 	}

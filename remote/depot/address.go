@@ -73,11 +73,12 @@ func parse(text string, set settings) (a address, err error) {
 	}
 	a.bucket, a.folder, _ = strings.Cut(rest, "/")
 	a.folder = strings.Trim(a.folder, "/")
+	name := s3utils.CheckValidBucketName(a.bucket)
 	switch {
 	case a.bucket == "":
 		return wrong("it names no bucket: s3://BUCKET/FOLDER or s3:https://SERVER/BUCKET/FOLDER")
-	case s3utils.CheckValidBucketName(a.bucket) != nil:
-		return wrong("no bucket has such a name")
+	case name != nil:
+		return wrong("no bucket has such a name (" + strings.ToLower(name.Error()) + ")")
 	case a.folder != "" && path.Clean("/"+a.folder) != "/"+a.folder:
 		return wrong("its folder has a part that is empty or made of dots")
 	}

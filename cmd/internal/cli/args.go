@@ -84,12 +84,15 @@ func FlagHint(paths []string) string {
 	return ""
 }
 
-// Longer is the help of a command: with what an ID and a PATH are, where it
+// Longer is the help of a command: with what an ID, a URL and a PATH are, where it
 // takes one.
 func Longer(c *cobra.Command) string {
 	text := c.Short + "."
 	if strings.Contains(c.Use, "ID") || strings.Contains(c.Use, "FROM") {
 		text += "\n\n" + helpOfIDs
+	}
+	if strings.Contains(c.Use, "URL") {
+		text += "\n\n" + helpOfURLs
 	}
 	switch {
 	case strings.Contains(c.Use, "-- PATH"):
@@ -103,6 +106,12 @@ func Longer(c *cobra.Command) string {
 }
 
 const (
+	helpOfURLs = `URL is the place of a repository of restic:
+  /DIR                             a directory, as of a disk or a mounted share
+  s3://BUCKET/FOLDER               of AWS, or of the server that its settings name
+  s3:https://SERVER/BUCKET/FOLDER  of any server that speaks S3
+or of git:
+  git@HOST:PATH, https://HOST/PATH.git, ssh://…, or the name of a remote of git`
 	helpOfIDs = `ID names a snapshot:
   @        the last one that was recorded on purpose; @~1 the one before it, and so on
   @{TIME}  what @ was then: @{10 minutes ago}, @{yesterday}, @{2026-11-21 14:00}

@@ -46,10 +46,11 @@ func remoteCommand(a *app) *cobra.Command {
 	sub := func(use, short string, args cobra.PositionalArgs, f func(*cobra.Command, []string) error) {
 		c.AddCommand(a.JSONFlag(cli.Command(use, short, args, f)))
 	}
-	add := a.JSONFlag(cli.Command("add NAME URL", "Add a repository of restic, made if there is none, or one of git; URL is a directory, as of a disk, s3://BUCKET/FOLDER, s3:https://SERVER/BUCKET/FOLDER, or what git takes, as git@HOST:PATH or the name of a remote of git", cli.Takes(2, 2, "rewind remote add cloud s3://my-bucket/history"), func(c *cobra.Command, args []string) error {
+	add := a.JSONFlag(cli.Command("add NAME URL", "Add a repository of restic, made if there is none, or one of git", cli.Takes(2, 2, "rewind remote add cloud s3://my-bucket/history"), func(c *cobra.Command, args []string) error {
 		return a.add(c, args, yes)
 	}))
 	add.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask whether others may read what goes to a git repository")
+	add.Long = cli.Longer(add)
 	c.AddCommand(add)
 	sub("list", "List the remotes, and how far each is behind; nobody is asked", cli.Nothing, func(c *cobra.Command, _ []string) error { return a.list(c) })
 	sub("remove NAME", "Forget a remote; what is there stays", cli.Takes(1, 1, "rewind remote remove disk"), a.remove)
@@ -247,7 +248,7 @@ func (a *app) passwordOf(ctx context.Context, m away.Remote) (string, error) {
 
 func pushCommand(a *app) *cobra.Command {
 	var follow, unasked bool
-	c := a.InWorktree("push [NAME]", "Bring the snapshots to a remote that are not there yet", cli.Takes(0, 1, "rewind push disk"), func(ctx context.Context, e *engine.Engine, args []string) error {
+	c := a.InWorktree("push [NAME]", "Bring the snapshots to a remote that are not there yet; rewind.pushLimit bounds what is sent in a second", cli.Takes(0, 1, "rewind push disk"), func(ctx context.Context, e *engine.Engine, args []string) error {
 		switch {
 		case follow && a.JSON:
 			return exit.Usagef("push: --follow has no end that --json could tell of")

@@ -49,6 +49,7 @@ type fetchedTold struct {
 // resumedTold is the answer of resume.
 type resumedTold struct {
 	ID        string      `json:"id"`
+	Remote    string      `json:"remote"` // the name that it has here
 	Directory wire.Path   `json:"directory"`
 	Written   int         `json:"written"`
 	History   int         `json:"history"`           // snapshots that came with it

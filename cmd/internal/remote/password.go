@@ -159,5 +159,5 @@ func newPassword(ctx context.Context, file string) (string, error) {
 
 // tellOfPassword says once what a lost password means.
 func (a *app) tellOfPassword(file string) {
-	show.Say(a.Err, "The repository is encrypted, and its password is in %s alone. Copy it to where this machine's loss does not reach: without it nobody can read the repository, ever. On another machine give that file as RESTIC_PASSWORD_FILE.\n", file)
+	show.Say(a.Err, "The repository is encrypted. Its password is in one file alone:\n  %s\nCopy that to where this machine's loss does not reach: without it nobody can read the repository, ever.\nOn another machine name the copy in RESTIC_PASSWORD_FILE.\n", file)
 }

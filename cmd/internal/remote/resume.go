@@ -76,10 +76,10 @@ func (a *app) resume(c *cobra.Command, args []string) (err error) {
 	a.Warn(dated(r))
 	snapshots := len(r.Fetched.Snapshots) + r.Fetched.There
 	if a.JSON {
-		a.PrintJSON(resumedTold{ID: r.Snapshot.ID.String(), Directory: wire.NewPath(engine.Path(dir)), Written: r.Written.Files, History: snapshots, AtHome: wire.Notes(r.AtHome),
+		a.PrintJSON(resumedTold{ID: r.Snapshot.ID.String(), Remote: r.Remote, Directory: wire.NewPath(engine.Path(dir)), Written: r.Written.Files, History: snapshots, AtHome: wire.Notes(r.AtHome),
 			Conflicts: wire.Notes(r.Written.Conflicts), Left: wire.Notes(r.Fetched.Left)})
 	} else {
-		show.Say(a.Out, "%s is snapshot %s now: %s written, and its history is there (%s)\n", show.Quote(engine.Path(dir)), r.Snapshot.ID.Short(), show.Count(r.Written.Files, "file"), show.Count(snapshots, "snapshot"))
+		show.Say(a.Out, "%s is snapshot %s now: %s written, and its history is there (%s); its remote is %s\n", show.Quote(engine.Path(dir)), r.Snapshot.ID.Short(), show.Count(r.Written.Files, "file"), show.Count(snapshots, "snapshot"), r.Remote)
 	}
 	if len(r.Written.Conflicts)+len(r.Fetched.Left) > 0 {
 		return exit.ErrPartial
