@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
 func TestARemoteThatIsAddedSaysHowManySnapshotsWait(t *testing.T) {
 	g := newGround(t)
-	g.env = append(g.env, "RESTIC_PASSWORD=a password")
 	for i := range 2 {
 		if err := os.WriteFile(filepath.Join(g.dir, "f"), fmt.Append(nil, i), 0o644); err != nil {
 			t.Fatal(err)
@@ -38,7 +38,6 @@ func TestARemoteThatIsAddedSaysHowManySnapshotsWait(t *testing.T) {
 // Of what was misspelt nothing is made, and the answer says what to do.
 func TestWhatIsNoPlaceForARepositoryIsRefused(t *testing.T) {
 	g := newGround(t)
-	g.env = append(g.env, "RESTIC_PASSWORD=a password")
 	g.json("snapshot")
 	other := t.TempDir()
 	if err := errors.Join(os.WriteFile(filepath.Join(other, "mine"), nil, 0o644), os.Symlink(g.dir, filepath.Join(other, "link"))); err != nil {
@@ -73,7 +72,6 @@ func TestWhatIsNoPlaceForARepositoryIsRefused(t *testing.T) {
 
 func TestWhoNamesNoRemoteIsToldWhichThereAre(t *testing.T) {
 	g := newGround(t)
-	g.env = append(g.env, "RESTIC_PASSWORD=a password")
 	g.json("snapshot")
 	says := func(want string, args ...string) {
 		t.Helper()
@@ -98,12 +96,13 @@ func TestWhoNamesNoRemoteIsToldWhichThereAre(t *testing.T) {
 	g.json("push", "disk")
 	says("there is none like", "resume", repo+":nosuch", nothing)
 	says("there is no repository", "resume", repo+"2", nothing)
-	g.env = append(g.env, "RESTIC_PASSWORD=wrong")
+	own := g.env
+	g.env = append(slices.Clone(own), "RESTIC_PASSWORD=wrong")
 	says("no key of the repository opens", "resume", repo, nothing)
+	g.env = own
 	if _, err := os.Lstat(nothing); err == nil {
 		t.Error("a resume of nothing leaves a directory")
 	}
-	g.env = append(g.env, "RESTIC_PASSWORD=a password")
 
 	// A prune of which nothing goes says why.
 	if err := os.WriteFile(filepath.Join(g.dir, "more"), nil, 0o644); err != nil {
@@ -123,7 +122,6 @@ func TestWhoNamesNoRemoteIsToldWhichThereAre(t *testing.T) {
 
 func TestAResumeOfNoFilesLeavesItsDirectory(t *testing.T) {
 	g := newGround(t)
-	g.env = append(g.env, "RESTIC_PASSWORD=a password")
 	g.dir = t.TempDir()
 	g.json("snapshot")
 	repo, work := filepath.Join(t.TempDir(), "repo"), filepath.Join(t.TempDir(), "work")
