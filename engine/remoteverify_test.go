@@ -52,6 +52,73 @@ func TestARepositoryWhoseKeyIsGoneOrChangedIsNotWhole(t *testing.T) {
 	}
 }
 
+// This machine keeps what it has read and written; a verification reads what is there.
+func TestARepositoryWhoseFilesAreChangedIsNotWhole(t *testing.T) {
+	for _, name := range []string{"index", "snapshots"} {
+		for what, text := range map[string]string{"empty": "", "another": "garbage"} {
+			p := newPlace(t, false)
+			e := p.open()
+			p.snap(e, "1", nil)
+			m := p.newRemote(e)
+			p.mustPush(e, m)
+			p.must(os.WriteFile(filepath.Join(m.URL, "keys", ".DS_Store"), []byte("of a file manager"), 0o600))
+			p.must(p.verified(e, m))
+			files, err := filepath.Glob(filepath.Join(m.URL, name, "*"))
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
+			}
+			for _, file := range files {
+				p.must(errors.Join(os.Chmod(file, 0o600), os.WriteFile(file, []byte(text), 0o600)))
+			}
+			if err := p.verified(e, m); !errors.Is(err, away.ErrTampered) || !strings.Contains(err.Error(), filepath.Base(files[0])) {
+				t.Errorf("%s of %s: %v", what, name, err)
+			}
+		}
+	}
+}
+
+// Nobody prunes beside a verification. Who may only read holds nobody off, and takes no prune for damage.
+func TestAPruneBesideAVerificationIsNoDamage(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	locks := filepath.Join(m.URL, "locks")
+	verify := func(meanwhile func()) error {
+		s, err := e.Remotes().Open(t.Context(), m, remotePassword)
+		p.must(err)
+		defer s.Close()
+		_, err = s.Verify(t.Context(), func(done, _ int) {
+			if done == 1 {
+				meanwhile()
+			}
+		})
+		return err
+	}
+	count := func(want int) {
+		t.Helper()
+		if list, err := os.ReadDir(locks); err != nil || len(list) != want {
+			t.Errorf("there are the locks %v, want %d: %v", list, want, err)
+		}
+	}
+	p.must(verify(func() { count(1) }))
+	count(0)
+	p.must(errors.Join(os.Remove(locks), os.WriteFile(locks, nil, 0o600))) // as if it could not be written
+	p.must(verify(func() {}))
+	err := verify(func() {
+		for _, name := range []string{"index", "data"} {
+			p.must(os.RemoveAll(filepath.Join(m.URL, name)))
+		}
+	})
+	if err == nil || errors.Is(err, away.ErrTampered) || !strings.Contains(err.Error(), "meanwhile") {
+		t.Errorf("beside a prune it says %v", err)
+	}
+	if err := p.verified(e, m); !errors.Is(err, away.ErrTampered) {
+		t.Errorf("afterwards it says %v", err)
+	}
+}
+
 // What was pushed is here as well, and hides nothing that the host has lost.
 func TestAVerificationOfAGitRemoteReadsWhatTheHostHas(t *testing.T) {
 	p := newPlace(t, true)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -24,9 +25,19 @@ func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Chec
 	if s.git != nil {
 		return s.verifyGit(ctx)
 	}
-	if _, err := s.repo.LoadIndex(ctx); err != nil {
+	lock, held, err := s.repo.Lock(ctx)
+	if errors.Is(err, restic.ErrLocked) || ctx.Err() != nil {
 		return nil, err
 	}
+	if err != nil { // who may only read holds no prune off
+		return s.verify(ctx, told, false)
+	}
+	out, err := s.verify(held, told, true)
+	return out, errors.Join(err, lock.Unlock())
+}
+
+// verify reads all of a repository. Unless that is held, what is missing may have been taken away by a prune meanwhile.
+func (s *Session) verify(ctx context.Context, told func(done, total int), held bool) (*Checked, error) {
 	var found []error
 	bad := func(err error) { found = append(found, err) }
 	if err := s.repo.VerifyKeys(ctx); errors.Is(err, ErrTampered) {
@@ -34,6 +45,11 @@ func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Chec
 	} else if err != nil {
 		return nil, err
 	}
+	names, damage, err := s.repo.VerifyIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, damage...)
 	all, err := s.repo.Snapshots(ctx, bad)
 	if err != nil {
 		return nil, err
@@ -52,10 +68,19 @@ func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Chec
 	}
 	found = append(found, reach.Broken()...)
 	found = append(found, s.readAll(ctx, ours(all))...)
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	return out, errors.Join(found...)
+	damaged := errors.Join(found...)
+	if now, err := s.repo.IndexFiles(ctx); !held && damaged != nil {
+		if err != nil || slices.ContainsFunc(names, func(id restic.ID) bool { return !slices.Contains(now, id) }) {
+			return nil, errors.Join(err, errors.New("somebody has pruned the repository meanwhile: verify it again"))
+		}
+	}
+	if errors.Is(damaged, restic.ErrUnknown) && !errors.Is(damaged, ErrTampered) { // of a file of the index nothing is left
+		damaged = fmt.Errorf("%w: %w", ErrTampered, damaged)
+	}
+	return out, damaged
 }
 
 // verifyGit is [Session.Verify] for a git remote. All of it comes into a repository that has nothing: what is here, or the

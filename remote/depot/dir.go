@@ -27,11 +27,14 @@ type dir struct {
 	link func(from, to string) error // nil: as the system does it
 	pace *pace
 
-	mu    sync.Mutex
-	known bool   // that it was there
-	disk  uint64 // on which it was
-	group bool   // who is in its group may read it, as restic has it
+	mu     sync.Mutex
+	known  map[string]fs.FileInfo // what it was, "", and the folders of it that are links to elsewhere
+	config []byte                 // of the repository that it has; nil: it had none
+	group  bool                   // who is in its group may read it, as restic has it
 }
+
+// configFile is the file of a repository that tells it from others.
+const configFile = "config"
 
 // temporary is in the names of files that are being written, as restic has it: nobody takes one for a file.
 const temporary = "-tmp-"
@@ -43,30 +46,73 @@ func (d *dir) open(make bool) (*os.Root, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	root, err := os.OpenRoot(d.root)
-	if errors.Is(err, fs.ErrNotExist) && make && !d.known {
+	if errors.Is(err, fs.ErrNotExist) && make && d.known == nil {
 		if err = os.Mkdir(d.root, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
 			root, err = os.OpenRoot(d.root)
 		}
 	}
-	if d.known && errors.Is(err, fs.ErrNotExist) {
+	if err == nil {
+		if err = d.same("", root); err != nil {
+			_ = root.Close()
+		}
+	} else if d.known != nil && errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s has gone: its disk or share was taken away", d.root) // that its files are not there means nothing
 	}
-	if err != nil {
-		return nil, err
-	}
+	return root, err
+}
+
+// same checks that a directory is the one that it was. A share may give it another number after a while, but not
+// another repository.
+func (d *dir) same(name string, root *os.Root) error {
 	info, err := root.Stat(".")
-	if err == nil && d.known && diskOf(info) != d.disk {
-		err = fmt.Errorf("%s is another directory than before: its disk or share was taken away, or is back", d.root)
-	}
 	if err != nil {
-		_ = root.Close()
-		return nil, err
+		return err
 	}
-	if !d.known {
-		config, err := root.Stat("config")
-		d.known, d.disk, d.group = true, diskOf(info), err == nil && config.Mode()&0o040 != 0
+	was, config := d.known[name], d.config
+	here := was == nil || os.SameFile(was, info)
+	if name == "" && (was == nil || !here || config == nil) {
+		config, _ = root.ReadFile(configFile)
 	}
-	return root, nil
+	if !here && (name != "" || config == nil || !bytes.Equal(config, d.config)) {
+		return fmt.Errorf("%s is another directory than before: its disk or share was taken away, or is back", d.at(name))
+	}
+	if d.known == nil {
+		about, err := root.Stat(configFile)
+		d.known, d.group = map[string]fs.FileInfo{}, err == nil && about.Mode()&0o040 != 0
+	}
+	d.known[name], d.config = info, config
+	return nil
+}
+
+// folder opens the folder of a file if that is a link, to another disk as a rule: no handle of the directory leads there.
+func (d *dir) folder(root *os.Root, name string) (*os.Root, string, error) {
+	top, rest, below := strings.Cut(name, "/")
+	if about, err := root.Lstat(top); !below || err != nil || about.Mode()&fs.ModeSymlink == 0 {
+		return root, filepath.FromSlash(name), nil
+	}
+	linked, err := os.OpenRoot(d.at(top))
+	if err != nil {
+		return root, "", err
+	}
+	d.mu.Lock()
+	err = d.same(top, linked)
+	d.mu.Unlock()
+	if err != nil {
+		_ = linked.Close()
+		return root, "", err
+	}
+	_ = root.Close()
+	return linked, filepath.FromSlash(rest), nil
+}
+
+// located says where a file is that an error names by its name in the directory.
+func (d *dir) located(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	if errors.As(err, &p) && !filepath.IsAbs(p.Path) || errors.As(err, &l) && !filepath.IsAbs(l.New) {
+		return fmt.Errorf("%s: %w", d.root, err)
+	}
+	return err
 }
 
 // still reports an error if the directory is not the one that it was.
@@ -86,11 +132,19 @@ func (d *dir) Put(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	to := filepath.FromSlash(name)
+	root, to, err := d.folder(root, name)
+	defer func() { _ = root.Close() }()
+	if err != nil {
+		return err
+	}
 	if _, err := root.Lstat(to); err == nil {
 		return fmt.Errorf("%s %w", name, ErrExists)
 	}
+	return d.located(d.write(ctx, root, to, data))
+}
+
+// write writes a file below an open directory.
+func (d *dir) write(ctx context.Context, root *os.Root, to string, data []byte) error {
 	var unique [8]byte
 	_, _ = rand.Read(unique[:])
 	from := to + temporary + hex.EncodeToString(unique[:])
@@ -198,7 +252,9 @@ func (d *dir) Get(ctx context.Context, name string, offset, length int64) ([]byt
 		f, err = regular.Open(d.at(name))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is %w", name, ErrNotThere)
+		if err = d.still(); err == nil || errors.Is(err, fs.ErrNotExist) { // else it is the disk that is not there
+			err = fmt.Errorf("%s is %w", name, ErrNotThere)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -238,6 +294,9 @@ func (d *dir) List(ctx context.Context, folder string) (list []File, err error) 
 
 // walk lists the files below a folder, which need not be there.
 func (d *dir) walk(ctx context.Context, top string) (list []File, err error) {
+	if real, err := filepath.EvalSymlinks(top); err == nil { // it may be a link, which is not walked
+		top = real
+	}
 	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
@@ -268,11 +327,15 @@ func (d *dir) Delete(ctx context.Context, name string) error {
 	}
 	root, err := d.open(false)
 	if err == nil {
-		defer root.Close()
-		err = durable.Patiently(func() error { return root.Remove(filepath.FromSlash(name)) }) // somebody may read it
+		var at string
+		root, at, err = d.folder(root, name)
+		defer func() { _ = root.Close() }()
+		if err == nil {
+			err = durable.Patiently(func() error { return root.Remove(at) }) // somebody may read it
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return err
+	return d.located(err)
 }

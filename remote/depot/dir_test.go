@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,46 +45,98 @@ func TestOfManyWhoWriteOneFileOneDoesAlsoWhereThereAreNoLinks(t *testing.T) {
 	}
 }
 
-// Under the name of a mount point lies another directory once the disk is gone. That it is on another one is feigned here.
+// Under the name of a mount point lies another directory once the disk is gone, which may be on the same file system.
 func TestNothingIsWrittenWhereTheDiskWasTakenAway(t *testing.T) {
-	d := &dir{root: filepath.Join(t.TempDir(), "d")}
-	if err := d.Put(t.Context(), "data/aa/one", []byte("1")); err != nil {
+	for _, config := range []string{"", "of a repository"} {
+		d := &dir{root: filepath.Join(t.TempDir(), "d")}
+		put := func(name, text string) {
+			t.Helper()
+			if err := d.Put(t.Context(), name, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put("data/aa/one", "1")
+		if config != "" {
+			put("config", config)
+		}
+		away := func(what string) {
+			t.Helper()
+			if err := d.Put(t.Context(), "data/aa/two", []byte("2")); err == nil || errors.Is(err, ErrExists) {
+				t.Errorf("%s: a file is put: %v", what, err)
+			}
+			if _, err := d.Get(t.Context(), "data/aa/one", 0, 0); err == nil || errors.Is(err, ErrNotThere) {
+				t.Errorf("%s: a file is read: %v", what, err)
+			}
+			if list, err := d.List(t.Context(), "data"); err == nil {
+				t.Errorf("%s: it lists %v", what, list)
+			}
+			if err := d.Delete(t.Context(), "data/aa/one"); err == nil {
+				t.Errorf("%s: a file is deleted", what)
+			}
+		}
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(os.Rename(d.root, d.root+"2"))
+		away("gone")
+		if _, err := os.Lstat(d.root); err == nil {
+			t.Error("a directory that has gone was made anew")
+		}
+		must(os.Mkdir(d.root, 0o700))
+		away("an empty one in its place")
+		must(os.WriteFile(filepath.Join(d.root, "config"), []byte("of another one"), 0o600))
+		away("another repository in its place")
+		must(errors.Join(os.RemoveAll(d.root), os.Rename(d.root+"2", d.root)))
+		put("data/aa/back", "3")
+		if config == "" {
+			continue
+		}
+		must(os.CopyFS(d.root+"3", os.DirFS(d.root))) // as a share looks that counts its files anew
+		must(errors.Join(os.RemoveAll(d.root), os.Rename(d.root+"3", d.root)))
+		put("data/aa/again", "4")
+		if list, err := d.List(t.Context(), "data"); err != nil || len(list) != 3 {
+			t.Errorf("once it is back it lists %v, %v", list, err)
+		}
+	}
+}
+
+// Who has moved the packs to another disk has a link in their place. That disk may be taken away, too.
+func TestAFolderThatIsALinkIsWrittenAndRead(t *testing.T) {
+	top := t.TempDir()
+	d, disk := &dir{root: filepath.Join(top, "d")}, filepath.Join(top, "disk")
+	if err := errors.Join(os.Mkdir(d.root, 0o700), os.Mkdir(disk, 0o700), os.Symlink(disk, d.at("data"))); err != nil {
+		t.Skipf("SKIPPED: this system makes no links: %v", err)
+	}
+	if err := errors.Join(d.Put(t.Context(), "data/aa/one", []byte("1")), d.Put(t.Context(), "data/aa/two", []byte("2")), d.Delete(t.Context(), "data/aa/two")); err != nil {
 		t.Fatal(err)
 	}
-	held := d.disk
-	if runtime.GOOS == "windows" {
-		if held != 0 {
-			t.Error("there are disks to compare: test it")
-		}
-		return
+	if text, err := d.Get(t.Context(), "data/aa/one", 0, 0); err != nil || string(text) != "1" {
+		t.Errorf("it is read as %q, %v", text, err)
 	}
-	away := func(what string) {
-		t.Helper()
-		if err := d.Put(t.Context(), "data/aa/two", []byte("2")); err == nil || errors.Is(err, ErrExists) {
-			t.Errorf("%s: a file is put: %v", what, err)
-		}
-		if _, err := d.Get(t.Context(), "data/aa/one", 0, 0); err == nil || errors.Is(err, ErrNotThere) {
-			t.Errorf("%s: a file is read: %v", what, err)
-		}
-		if list, err := d.List(t.Context(), "data"); err == nil {
-			t.Errorf("%s: it lists %v", what, list)
-		}
-		if err := d.Delete(t.Context(), "data/aa/one"); err == nil {
-			t.Errorf("%s: a file is deleted", what)
-		}
+	if list, err := d.List(t.Context(), "data"); err != nil || len(list) != 1 || list[0].Name != "aa/one" {
+		t.Errorf("it lists %v, %v", list, err)
 	}
-	d.disk++
-	away("another disk")
-	d.disk = held
-	if list, err := d.List(t.Context(), "data"); err != nil || len(list) != 1 {
-		t.Errorf("once it is back it lists %v, %v", list, err)
-	}
-	if err := os.Rename(d.root, d.root+"2"); err != nil {
+	if err := errors.Join(os.Rename(disk, disk+"2"), os.Mkdir(disk, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	away("gone")
-	if _, err := os.Lstat(d.root); err == nil {
-		t.Error("a directory that has gone was made anew")
+	if err := d.Put(t.Context(), "data/aa/three", []byte("3")); err == nil {
+		t.Error("a file is put where the disk behind the link was taken away")
+	}
+	if err := errors.Join(os.Remove(disk)); err != nil {
+		t.Errorf("something was written there: %v", err)
+	}
+}
+
+func TestAnErrorOfADirectoryNamesIt(t *testing.T) {
+	d := &dir{root: t.TempDir()}
+	if err := os.WriteFile(d.at("locks"), nil, 0o600); err != nil { // no directory, also for root
+		t.Fatal(err)
+	}
+	if err := d.Put(t.Context(), "locks/one", nil); err == nil || !strings.Contains(err.Error(), d.root) {
+		t.Errorf("it says %v", err)
 	}
 }
 

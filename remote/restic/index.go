@@ -2,6 +2,7 @@ package restic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -78,6 +79,11 @@ func (r *Repo) IndexFiles(ctx context.Context) ([]ID, error) { return r.names(ct
 // LoadIndex reads the files of the index that were not read yet, and returns their names.
 // If one that was read is gone, as after a prune, all are read again.
 func (r *Repo) LoadIndex(ctx context.Context) (names []ID, err error) {
+	return r.loadIndex(ctx, func(err error) error { return err })
+}
+
+// loadIndex is LoadIndex, and goes on beside a file that is damaged if bad returns nil.
+func (r *Repo) loadIndex(ctx context.Context, bad func(error) error) (names []ID, err error) {
 	if names, err = r.IndexFiles(ctx); err != nil {
 		return nil, err
 	}
@@ -100,19 +106,20 @@ func (r *Repo) LoadIndex(ctx context.Context) (names []ID, err error) {
 	}
 	r.mu.Unlock()
 	files := make([]indexFile, len(lacking))
-	if err := Parallel(ctx, requests, len(lacking), func(ctx context.Context, i int) error {
-		return r.getJSON(ctx, "index", lacking[i].String(), &files[i])
-	}); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range files {
-		if err := r.index.add(lacking[i], &files[i]); err != nil {
-			return nil, err
+	err = Parallel(ctx, requests, len(lacking), func(ctx context.Context, i int) error {
+		err := r.getJSON(ctx, "index", lacking[i].String(), &files[i])
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if err == nil {
+			err = r.index.add(lacking[i], &files[i])
 		}
-	}
-	return names, nil
+		if errors.Is(err, ErrTampered) {
+			err = bad(err)
+		}
+		files[i] = indexFile{}
+		return err
+	})
+	return names, err
 }
 
 // add takes a file of the index over.

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -205,11 +206,13 @@ func openKey(ctx context.Context, p depot.Place, password string, sealed []byte,
 }
 
 // eachKey calls f with the files of the keys until it returns false. The error names a file that is not what it was.
+// Others are somebody else's, such as those that a file manager leaves.
 func eachKey(ctx context.Context, p depot.Place, f func(name string, file []byte) bool) (none bool, strange error) {
 	list, err := p.List(ctx, "keys")
 	if err != nil {
 		return false, err
 	}
+	list = slices.DeleteFunc(list, func(f depot.File) bool { return new(ID).UnmarshalText([]byte(f.Name)) != nil })
 	for i, k := range list {
 		if i == keysMost {
 			break

@@ -43,6 +43,25 @@ func (r *Repo) Verify(ctx context.Context, told func(done, total int)) error {
 	return errors.Join(append(found, err)...)
 }
 
+// VerifyIndex reads the name of the repository and the index as they are there, and forgets what a cache says: from now on
+// nothing is kept. It goes on beside damage, and returns all of it, and the names of the files.
+func (r *Repo) VerifyIndex(ctx context.Context) (names []ID, damage []error, err error) {
+	r.Keep(nothing{})
+	r.mu.Lock()
+	r.index, r.small, r.smallBytes = index{}, map[part][]byte{}, 0
+	r.mu.Unlock()
+	if err = r.Check(ctx); errors.Is(err, ErrTampered) {
+		damage, err = append(damage, err), nil
+	}
+	if err == nil {
+		names, err = r.loadIndex(ctx, func(err error) error {
+			damage = append(damage, err)
+			return nil
+		})
+	}
+	return names, damage, err
+}
+
 // VerifyKeys reads the files of the keys, of which a cache may be all that is left. One that is not what it was is named,
 // and so is the one that opened the repository here, if it is not there: with its password nobody else opens it.
 func (r *Repo) VerifyKeys(ctx context.Context) error {
