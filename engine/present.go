@@ -10,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
@@ -187,32 +188,35 @@ func (e *Engine) how(ctx context.Context, k known, dry bool) (how capture.How, e
 }
 
 // stayed returns the paths that stay on another machine, as the snapshots name them that
-// the worktree comes from.
+// the worktree comes from. What the last one has was here, whatever was restored since:
+// that it is gone now is a deletion.
 func (e *Engine) stayed(ctx context.Context, k known) (notes []Note, err error) {
-	var from []*Snapshot
-	if k.Last != nil {
-		from = append(from, k.Last)
-	}
-	if k.here != nil && (k.Last == nil || k.here.ID != k.Last.ID) {
-		from = append(from, k.here)
-	}
 	named := map[Note]bool{}
-	for _, s := range from {
+	add := func(s *Snapshot, had func(path string) bool) {
 		full := *s
 		if err := e.lookup.Fill(ctx, &full); err != nil {
-			if ctx.Err() != nil {
-				return nil, err
-			}
-			continue // a list that is lost must not keep anybody from recording
+			return // a list that is lost must not keep anybody from recording
 		}
 		for _, n := range full.Skipped {
-			if n.Reason == retention.AtHome && !named[n] {
+			if n.Reason == retention.AtHome && !named[n] && !had(string(n.Path)) {
 				named[n] = true
 				notes = append(notes, n)
 			}
 		}
 	}
-	return notes, nil
+	if k.Last != nil {
+		add(k.Last, func(string) bool { return false })
+	}
+	if k.here != nil && k.Last != nil && k.here.ID != k.Last.ID {
+		last := tree.Finder{State: k.Last.State(), Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{})}
+		add(k.here, func(path string) bool {
+			_, has, err := last.Lookup(path)
+			return err == nil && has
+		})
+	} else if k.here != nil {
+		add(k.here, func(string) bool { return false })
+	}
+	return notes, ctx.Err()
 }
 
 // newRecord makes the record of what was seen, without an id.

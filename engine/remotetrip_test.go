@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -36,6 +37,12 @@ func randomTrip(t *testing.T, s uint64) {
 	}
 	for range 3 { // what nobody's rules ignore
 		p.must(os.WriteFile(filepath.Join(m.somewhere(), fmt.Sprintf("%d.pem", rnd.IntN(9))), []byte(m.text()), 0o644))
+	}
+	for range 2 { // all of a directory
+		dir := filepath.Join(m.somewhere(), m.name(), m.name())
+		if os.MkdirAll(dir, 0o755) == nil {
+			_ = os.WriteFile(filepath.Join(dir, "all.pem"), []byte(m.text()), 0o644)
+		}
 	}
 	p.snap(e, "before it goes", nil)
 	m.pushed(e, remote)
@@ -103,4 +110,82 @@ func (p *place) fetchedAndRestored(e *Engine, m away.Remote) {
 	}
 	newest := slices.MaxFunc(f.Snapshots, func(a, b *Snapshot) int { return a.Time.Compare(b.Time) })
 	p.do(e, Op{To: newest.ID})
+}
+
+// A directory of which all stays at home has one name in the snapshot that goes. Who makes one of that name elsewhere does
+// not know what is in it at home.
+func TestADirectoryMadeElsewhereDeletesNothingThatStayedAtHome(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		p := newPlace(t, true)
+		p.env["REWIND_REMOTE_SECRETS"], p.env["REWIND_SECRETS"] = "false", "*.pem"
+		for _, name := range []string{"keys/a.pem", "keys/deep/b.pem", "more/c.pem", "pipe/d.pem", "nested/src/deep/1"} {
+			p.write(name, "stays\n")
+		}
+		p.git("init", "-q", "nested")
+		e, added := p.open(), p.newRemote
+		if git {
+			added = p.newGitRemote
+		}
+		p.snap(e, "1", nil)
+		remote := added(e)
+		p.mustPush(e, remote)
+		there := newPlace(t, false)
+		there.env["REWIND_SECRETS"] = "*.pem"
+		there.resumedFrom(remote)
+		n := there.openAt(there.dir)
+		there.write("keys/deep/new", "made there\n")
+		there.write("nested/src/new", "made there\n")
+		there.must(errors.Join(os.Mkdir(filepath.Join(there.dir, "more"), 0o755), os.MkdirAll(filepath.Join(there.dir, "pipe"), 0o755)))
+		last := there.snap(n, "2", nil)
+		origin, err := n.Remotes().Find("")
+		there.must(err)
+		there.mustPush(n, origin)
+
+		_, err = p.fetched(e, remote)
+		p.must(err)
+		want := p.shown(p.dir)
+		for _, name := range []string{"file", "keys/deep/new", "nested/src/new"} {
+			want[name] = there.shown(there.dir)[name]
+		}
+		p.do(e, Op{To: last.ID})
+		p.wantShown(p.dir, want)
+
+		// There it is not deleted either, by who goes back to the state that was resumed.
+		begun := there.list(n, nil)
+		there.do(n, Op{To: begun[len(begun)-1].ID})
+		if !there.exists("keys/deep/new") {
+			t.Error("a new file in a directory that the snapshot knows nothing of was deleted")
+		}
+	}
+}
+
+// A snapshot from elsewhere names what it lacks. What is deleted at home after its restore was here, and is gone.
+func TestADeletionAtHomeAfterARestoreFromElsewhereIsRecorded(t *testing.T) {
+	p := newPlace(t, true)
+	p.env["REWIND_REMOTE_SECRETS"], p.env["REWIND_SECRETS"] = "false", "*.pem"
+	for _, name := range []string{"dir/a.pem", "dir/b.pem", "mixed/a.pem", "mixed/goes"} {
+		p.write(name, "of home\n")
+	}
+	e := p.open()
+	p.snap(e, "1", nil)
+	remote := p.newRemote(e)
+	p.mustPush(e, remote)
+	there := newPlace(t, false)
+	there.resumedFrom(remote)
+	n := there.openAt(there.dir)
+	there.snap(n, "2", nil)
+	origin, err := n.Remotes().Find("")
+	there.must(err)
+	there.mustPush(n, origin)
+	p.fetchedAndRestored(e, remote)
+	p.must(errors.Join(os.Remove(filepath.Join(p.dir, "dir/a.pem")), os.Remove(filepath.Join(p.dir, "mixed/a.pem"))))
+	gone := p.snap(e, "3", nil)
+	for _, note := range gone.Skipped {
+		t.Errorf("at home it says of %s: %s", note.Path, note.Reason)
+	}
+	p.undo(e)
+	p.do(e, Op{To: gone.ID})
+	if p.exists("dir/a.pem") || p.exists("mixed/a.pem") || p.read("dir/b.pem") != "of home\n" {
+		t.Error("a restore of what was recorded at home is another state")
+	}
 }

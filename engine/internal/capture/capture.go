@@ -50,7 +50,7 @@ type How struct {
 	Leave  map[string]bool // temporary files of ours, which are left out
 	Force  []string        // ignored files that are captured all the same
 
-	// Elsewhere are paths whose contents another machine has alone. They are left out as long as nothing is there: who
+	// Elsewhere are paths whose contents another machine has alone. They are left out as long as no file is there: who
 	// has them may restore what is recorded here, and nobody meant to delete them.
 	Elsewhere []records.Note
 
@@ -215,7 +215,7 @@ func (c *capture) fill(ctx context.Context, r *worktree.Result, save worktree.Sa
 	for _, n := range r.Skipped {
 		s.Skipped = append(s.Skipped, records.Note{Path: records.Path(n.Path), Reason: n.Reason, Kept: n.Kept})
 	}
-	s.Skipped = append(s.Skipped, slices.DeleteFunc(slices.Clone(c.how.Elsewhere), func(n records.Note) bool { return !s.nothingAt(string(n.Path)) })...)
+	s.Skipped = append(s.Skipped, slices.DeleteFunc(slices.Clone(c.how.Elsewhere), func(n records.Note) bool { return !s.leavesOut(string(n.Path)) })...)
 	return nil
 }
 
