@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
@@ -89,6 +91,33 @@ func TestAPushBringsAgainWhatLostItsIndex(t *testing.T) {
 			t.Errorf("%d files of snapshots: %v", len(list), err)
 		}
 	}
+}
+
+// A push may be writing what is known, or was killed in the middle of it. Who only looks leaves the file alone; the next
+// push takes the end away that is no row.
+func TestWhoAsksHowFarARemoteIsLeavesWhatIsBeingWritten(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.wantPush(e, m, 1, 0, 0)
+	list, err := filepath.Glob(filepath.Join(e.dir, "remotes", "*", "known"))
+	p.must(err)
+	whole, err := os.ReadFile(list[0])
+	p.must(err)
+	torn := append(slices.Clone(whole), 40, 's', 'x')
+	p.must(os.WriteFile(list[0], torn, 0o600))
+	b, err := e.Remotes().Behind(t.Context(), m)
+	p.must(err)
+	if now, err := os.ReadFile(list[0]); err != nil || !bytes.Equal(now, torn) || b.There != 1 || b.Waiting != 0 {
+		t.Errorf("%+v, and the file has %d bytes, not %d: %v", b, len(now), len(torn), err)
+	}
+	p.snap(e, "2", nil)
+	p.wantPush(e, m, 1, 1, 0)
+	if now, err := os.ReadFile(list[0]); err != nil || !bytes.HasPrefix(now, whole) || bytes.HasPrefix(now, torn) {
+		t.Errorf("the torn row is still there: %v", err)
+	}
+	p.wantPush(e, m, 0, 2, 0)
 }
 
 // TestALostPackIsMendedByResticAndAPush has restic take out of the index what is not there any more; what the pack had is

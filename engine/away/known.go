@@ -24,6 +24,7 @@ type known struct {
 	unlisted map[restic.ID]int64  // packs that no index names, with when a prune has found them
 	rows     []byte               // not written yet
 	anew     bool                 // they are all there is
+	cut      int64                // where a crash has cut the file, or somebody goes on writing; 0: nowhere
 }
 
 // A file is a snapshot as the remote has it.
@@ -82,8 +83,8 @@ func loadKnown(path string) *known {
 		}
 		rest = sum[4:]
 	}
-	if len(rest) > 0 { // a crash has cut it
-		_ = os.Truncate(path, int64(len(data)-len(rest)))
+	if len(rest) > 0 {
+		k.cut = int64(len(data) - len(rest))
 	}
 	return k
 }
@@ -288,6 +289,12 @@ func (k *known) save() error {
 	if k.anew {
 		k.anew = false
 		return durable.WriteFile(k.path, rows, 0o600)
+	}
+	if k.cut > 0 { // who writes has the lock, so it was a crash
+		if err := os.Truncate(k.path, k.cut); err != nil {
+			return err
+		}
+		k.cut = 0
 	}
 	f, err := durable.OpenFile(k.path, os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
