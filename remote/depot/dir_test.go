@@ -119,6 +119,9 @@ func TestAFolderThatIsALinkIsWrittenAndRead(t *testing.T) {
 	if list, err := d.List(t.Context(), "data"); err != nil || len(list) != 1 || list[0].Name != "aa/one" {
 		t.Errorf("it lists %v, %v", list, err)
 	}
+	if about, err := os.Lstat(d.at("data")); err != nil || about.Mode()&fs.ModeSymlink == 0 {
+		t.Skipf("SKIPPED in part: this system (Wine) shows a link as what it leads to: %v", err)
+	}
 	if err := errors.Join(os.Rename(disk, disk+"2"), os.Mkdir(disk, 0o700)); err != nil {
 		t.Fatal(err)
 	}
