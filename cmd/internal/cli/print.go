@@ -52,10 +52,15 @@ func (a *App) Warn(errs ...error) {
 	}
 }
 
-// Note names paths, each behind a word that says what became of it, and why.
+// Note names paths, each behind a word that says what became of it, and why. A file of a remote that cannot be read has
+// no path: its reason names it.
 func (a *App) Note(word string, notes []engine.Note) {
 	for _, n := range notes {
-		show.Say(a.Err, "%s: %s: %s\n", word, show.Quote(n.Path), n.Reason)
+		about := word
+		if n.Path != "" {
+			about += ": " + show.Quote(n.Path)
+		}
+		show.Say(a.Err, "%s: %s\n", about, n.Reason)
 	}
 }
 

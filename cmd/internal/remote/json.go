@@ -43,7 +43,7 @@ type fetchedTold struct {
 	Snapshots []string    `json:"snapshots"`         // new here, oldest first
 	There     int         `json:"there"`             // were here
 	AtHome    int         `json:"at_home,omitempty"` // of the new ones, lack files that stay on the machine that recorded them: show ID names these
-	Left      []wire.Note `json:"left"`              // path is the id that a snapshot has there
+	Left      []wire.Note `json:"left"`              // path is the id that a snapshot has there; it is empty for a file there that cannot be read as one: the reason names it
 }
 
 // resumedTold is the answer of resume.
