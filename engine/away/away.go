@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,10 +180,8 @@ func (r *Remotes) Check(m Remote) error {
 	if err := l.free(m.Name); err != nil {
 		return err
 	}
-	if u, err := url.Parse(m.URL); err == nil && u.User != nil {
-		if _, secret := u.User.Password(); secret || !m.Git {
-			return fmt.Errorf("%w: a URL with a name or a password in it would be written down", records.ErrRefused)
-		}
+	if err := keepable("the URL", m.URL, m.Git); err != nil {
+		return err
 	}
 	if err := r.elsewhere(m); err != nil || m.Git {
 		return err

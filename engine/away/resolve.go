@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,29 @@ func Resolve(text string, absolute func(string) (string, error)) (url string, gi
 			err = fmt.Errorf("%w: %s is no repository of git (\"git init --bare\" makes one)", records.ErrRefused, url)
 		}
 	}
+	if err == nil {
+		err = keepable("the URL", url, git)
+	}
 	return url, git, err
+}
+
+// keepable refuses a URL that must not be written down: a list of remotes may be read by others, and is shown. What is
+// the user of an http URL may be a token, as hosts of git give out; ssh asks for a key beside its user. The error does not
+// repeat it.
+func keepable(what, text string, git bool) error {
+	scheme, rest, _ := strings.Cut(text, "://")
+	place := rest[:strings.IndexAny(rest+"/", "/?#")]
+	if _, err := url.Parse(text); err != nil {
+		place = rest // where nobody knows what ends it
+	}
+	i := strings.LastIndexByte(place, '@')
+	switch {
+	case i < 0 || git && !strings.HasPrefix(scheme, "http") && !strings.Contains(place[:i], ":"):
+		return nil
+	case git:
+		return fmt.Errorf("%w: %s has a name or a password in it, which would be written down: name it without, and git's credential helper can hold both (\"git help credentials\")", records.ErrRefused, what)
+	}
+	return fmt.Errorf("%w: %s has a name or a password in it, which would be written down", records.ErrRefused, what)
 }
 
 // Resolve is [Resolve] in a worktree, where the name of a remote of git stands for its URL.
@@ -50,7 +73,7 @@ func (r *Remotes) Resolve(text string, absolute func(string) (string, error)) (u
 			if !isGitURL(named) && !strings.Contains(named, ":") && !filepath.IsAbs(named) {
 				named = filepath.Join(r.Root, named)
 			}
-			return named, true, nil
+			return named, true, keepable(fmt.Sprintf("the URL of git's remote %q", text), named, true)
 		}
 	}
 	return Resolve(text, absolute)

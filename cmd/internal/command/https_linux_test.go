@@ -157,6 +157,37 @@ func TestAHostIsReachedByHttpsAsTheUsersGitReachesIt(t *testing.T) {
 	keepsNoSecret(t, said, g.dir, other.dir, state, homeOf(g.env), g.run)
 }
 
+// What a host gives out as a token stands where a user does. The URL leads to a repository here, so that nothing but the
+// refusal keeps it away.
+func TestATokenInAURLIsRefusedAndWrittenNowhere(t *testing.T) {
+	plain, there := newGround(t), filepath.Join(t.TempDir(), "there.git")
+	must(t, exec.Command("git", "init", "-q", "--bare", there), plain.dir, plain.env)
+	url := "https://" + secret + "@host.example/there.git"
+	g := plain.configured("[url \"" + there + "\"]\n\tinsteadOf = " + url + "\n\tinsteadOf = ssh://git@host.example/there.git\n")
+	g.json("snapshot")
+	must(t, exec.Command("git", "remote", "add", "named", url), g.dir, g.env)
+	said, work := "", filepath.Join(t.TempDir(), "work")
+	for want, all := range map[string][][]string{
+		"refused: the URL has a name or a password in it": {{"remote", "add", "tok", url, "--yes"}, {"remote", "add", "tok", strings.Replace(url, "https", "http", 1), "--yes"},
+			{"remote", "add", "tok", "https://" + secret + "@host.example:/a%zz", "--yes"}, {"remote", "add", "tok", "ssh://git:" + secret + "@host.example/there.git", "--yes"},
+			{"resume", url, work}, {"list", "--remote", url}},
+		"the URL of git's remote \"named\" has a name or a password in it": {{"remote", "add", "tok", "named", "--yes"}},
+	} {
+		for _, args := range all {
+			out, errs, exit := g.does(args...)
+			said += out + errs
+			if exit == 0 || !strings.Contains(errs, want) || !strings.Contains(errs, "git's credential helper can hold both") {
+				t.Errorf("%v ends with %d: %s", args, exit, errs)
+			}
+		}
+	}
+	if out, errs, exit := g.does("remote", "add", "ssh", "ssh://git@host.example/there.git", "--yes"); exit != 0 {
+		t.Errorf("the user of ssh is refused: %s%s", out, errs)
+	}
+	must(t, exec.Command("git", "remote", "remove", "named"), g.dir, g.env)
+	keepsNoSecret(t, said, g.dir, homeOf(g.env), g.run)
+}
+
 // homeOf is where a user's own files are.
 func homeOf(env []string) string {
 	for _, v := range env {
