@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -127,6 +128,32 @@ func TestWhatWaitsIsPushedByTheNextOneThatFollows(t *testing.T) {
 		if n := len(p.distant(e, m)); n != at+1 {
 			t.Fatalf("request %d: %d snapshots are there", at, n)
 		}
+	}
+}
+
+// What status tells is what a snapshot goes by.
+func TestAFailureIsFollowedByAnotherProcessFromTheMomentThatIsTold(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.snap(e, "0", nil)
+	r, m := e.Remotes(), p.newRemote(e)
+	pushes, stop := p.following(e, m, &failing{left: 1, kills: true}, away.Follow{})
+	if err := soon(t, pushes, "a push that ends"); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	_ = stop() // it ends with what the push met
+	f, runs, err := r.Following()
+	if err != nil || runs || !f.Begins().After(time.Now()) || r.Wants() {
+		t.Fatalf("%+v %v %v: %v", f, runs, err, f.Begins())
+	}
+	f.Failed = f.Failed.Add(-time.Until(f.Begins()) - time.Millisecond)
+	text, err := json.Marshal(f)
+	p.must(errors.Join(err, os.WriteFile(filepath.Join(r.Dir, "remotes", "follow"), text, 0o600)))
+	if f.Begins().After(time.Now()) || !r.Wants() {
+		t.Errorf("after %v none is wanted", f.Begins())
+	}
+	if f = new(away.Following); !f.Begins().IsZero() {
+		t.Errorf("without a failure there is a wait until %v", f.Begins())
 	}
 }
 

@@ -57,10 +57,18 @@ func (r *Remotes) Following() (f *Following, runs bool, err error) {
 // again is how long after a failure that no waiting ends another process is worth beginning.
 const again = time.Minute
 
+// Begins returns the moment from which on a snapshot begins another process, once this one has ended; zero: any does.
+func (f *Following) Begins() time.Time {
+	if f.Error == "" {
+		return time.Time{}
+	}
+	return f.Failed.Add(again)
+}
+
 // Wants reports whether a process that pushes in the background is to be begun.
 func (r *Remotes) Wants() bool {
 	f, runs, err := r.Following()
-	return err != nil || f == nil || !runs && (f.Error == "" || time.Since(f.Failed) > again)
+	return err != nil || f == nil || !runs && time.Now().After(f.Begins())
 }
 
 // StopFollowing ends the process that pushes in the background, and waits for that.

@@ -99,6 +99,8 @@ type Pushing struct {
 	Failed  time.Time `json:"failed,omitzero"` // when that was
 	Next    time.Time `json:"next,omitzero"`   // when it is tried again
 	Why     string    `json:"why,omitempty"`   // nothing is pushed by itself
+
+	begins time.Time // from when on a snapshot begins a process
 }
 
 // PushingOf tells how the pushes in the background stand; nil: rewind.autoPush names no remote. It asks nobody.
@@ -124,8 +126,11 @@ func PushingOf(ctx context.Context, e *engine.Engine) (*Pushing, error) {
 	}
 	p.Waiting, p.Missing = b.Waiting, b.Forgotten+b.Left
 	f, runs, err := r.Following()
-	if err != nil || f == nil || f.Remote != name {
+	if err != nil || f == nil {
 		return p, err
+	}
+	if p.begins = f.Begins(); f.Remote != name { // what has failed to another remote is waited for too
+		return p, nil
 	}
 	if p.Done = f.Done; p.Waiting > 0 { // else another push has done it since
 		p.Error, p.Failed = f.Error, f.Failed
@@ -158,6 +163,9 @@ func (p *Pushing) Sentence() string {
 		text += fmt.Sprintf("; process %d tries again at %s", p.PID, p.Next.Local().Format(time.TimeOnly))
 	case p.PID != 0 && p.Waiting > 0:
 		text += fmt.Sprintf("; process %d is at it", p.PID)
+	case p.Waiting > 0 && time.Now().Before(p.begins):
+		whole := p.begins.Add(time.Second - 1) // what is left of a second is not shown
+		text += fmt.Sprintf("; a snapshot after %s begins a process that pushes", whole.Local().Format(time.TimeOnly))
 	case p.Waiting > 0:
 		text += "; the next snapshot begins a process that pushes"
 	}
