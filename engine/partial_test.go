@@ -127,3 +127,21 @@ func TestAPlanOfAnUnfinishedUndoHasTheParentsPlace(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A directory that was made a repository since stays one: no restore takes git's own files away, so none counts it.
+func TestADirectoryThatIsARepositoryNowIsNoChangeOfARestore(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("nested/f", "1")
+	e := p.open()
+	back := Op{To: p.snap(e, "1", nil).ID}
+	p.git("init", "-q", "nested")
+	p.write("nested/f", "2")
+	for want := 1; want >= 0; want-- { // the second one has nothing to do
+		if r := p.do(e, back); r.Written != want || r.Deleted != 0 {
+			t.Errorf("%d written and %d deleted, want %d", r.Written, r.Deleted, want)
+		}
+	}
+	if p.read("nested/f") != "1" || !p.exists("nested/.git/HEAD") {
+		t.Error("the restore is another one")
+	}
+}

@@ -169,6 +169,9 @@ func (p *planner) add(c tree.Change) error {
 		p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: keptConverted})
 		return nil
 	}
+	if c.From.Mode.Type() == tree.Nested && c.To.Mode == tree.Dir|c.From.Mode.Perm() && p.present.isRepository(c.Path) {
+		return nil // it stays a repository: no restore takes git's own files away
+	}
 	if p.blocked(c) {
 		if why := p.present.leftOut(c.Path); why != "" {
 			p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: "a directory stands here that was left out: " + why})
