@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/bench/report"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // quick are the contenders that take no second each time.
@@ -28,7 +29,10 @@ func quick() (list []string) {
 func TestEveryWorkloadIsDone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	some := []string{"rewind", "rewind-nogit", "rewind-watched-nogit", "rewind-beside-watch", "opencode", "git-stash", "git-status", "list-lstat"}
+	some := []string{"rewind", "rewind-nogit", "rewind-beside-watch", "opencode", "git-status", "list-lstat"}
+	if seed.Deep() {
+		some = append(some, "rewind-watched-nogit", "git-stash")
+	}
 	timed := slices.DeleteFunc(Workloads(), func(name string) bool { return name == "situations" || strings.HasPrefix(name, "remote") })
 	r, err := Run(context.Background(), Options{Binary: fakeRewind(t, ""), Files: 64, Rounds: 1, Turns: 4, History: 6, Contenders: some, Workloads: timed, Dir: dir, large: 3 << 20})
 	if err != nil {
