@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -24,6 +26,7 @@ func (e *Engine) Remotes() *away.Remotes {
 			}
 			return depot.Paced(p, e.conf.PushLimit), nil
 		},
+		Taken:    e.occupied,
 		Stamp:    func() string { return locate.Stamp(e.dir) },
 		Identity: e.identity, AtHome: !e.conf.RemoteSecrets, Progress: e.progress, Bridge: e.mirror.Bridge, Limits: e.limits,
 		Begin: func(ctx context.Context, alg oid.Algorithm) (bool, error) {
@@ -43,6 +46,25 @@ func (e *Engine) Remotes() *away.Remotes {
 			return written(e.Do(ctx, Op{To: id, Ignored: true})) // one that differs may be the beginning of what was being written
 		},
 	}
+}
+
+// occupied are the directories in which no remote is to lie: it would be recorded, or removed with the store or its worktree.
+func (e *Engine) occupied(ctx context.Context) ([]away.Taken, error) {
+	const recorded = ", so that snapshots would have it"
+	list := []away.Taken{{Dir: e.root, As: "the worktree" + recorded}, {Dir: filepath.Dir(e.dir), As: "the directory in which the store is"}}
+	if all, err := locate.OpenStores(e.opt.Getenv); err == nil { // in one that is somebody else's there is none of ours
+		list = append(list, away.Taken{Dir: all.Dir(), As: "the directory of rewind's stores"})
+	}
+	err := e.view(ctx, func(v *records.View) error {
+		all, err := v.Worktrees()
+		for _, w := range all {
+			if root := string(w.Root); root != e.root && locate.IsAt(root, w.Birth) {
+				list = append(list, away.Taken{Dir: root, As: "another worktree of this history, " + root + recorded})
+			}
+		}
+		return err
+	})
+	return list, err
 }
 
 func written(r *Restored, err error) (*away.Written, error) {

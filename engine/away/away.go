@@ -72,6 +72,7 @@ type Remotes struct {
 	Owner    *records.Owner
 	Place    func(url string) (depot.Place, error)
 	Stamp    func() string // another one after each change of the store; "": it is gone
+	Taken    func(context.Context) ([]Taken, error)
 	Progress func(step string) func(done, total int)
 
 	Identity func() string // who commits are by
@@ -169,7 +170,7 @@ func isName(text string) bool {
 
 // Check refuses a remote that cannot be added: its name is taken or none, or its URL must not be written down or
 // names no place.
-func (r *Remotes) Check(m Remote) error {
+func (r *Remotes) Check(ctx context.Context, m Remote) error {
 	if !isName(m.Name) {
 		return fmt.Errorf("%w: %q is no name for a remote: letters, digits, dots, dashes", records.ErrRefused, m.Name)
 	}
@@ -183,7 +184,7 @@ func (r *Remotes) Check(m Remote) error {
 	if err := keepable("the URL", m.URL, m.Git); err != nil {
 		return err
 	}
-	if err := r.elsewhere(m); err != nil || m.Git {
+	if err := r.elsewhere(ctx, m); err != nil || m.Git {
 		return err
 	}
 	_, err = r.Place(m.URL)
@@ -200,7 +201,7 @@ func (l *list) free(name string) error {
 
 // Add notes a remote that was opened.
 func (r *Remotes) Add(ctx context.Context, m Remote, s *Session) error {
-	if err := r.Check(m); err != nil {
+	if err := r.Check(ctx, m); err != nil {
 		return err
 	}
 	m.Repo = s.id

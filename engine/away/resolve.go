@@ -1,6 +1,7 @@
 package away
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -108,24 +109,60 @@ func isGitDir(text string) bool {
 	return false
 }
 
-// elsewhere refuses a directory in which no repository is to be made: one in the worktree, each snapshot of which would
-// have it, one with files of somebody else, and one whose disk may not be there.
-func (r *Remotes) elsewhere(m Remote) error {
+// A Taken is a directory in which no remote is to lie.
+type Taken struct {
+	Dir string
+	As  string // what it is, and may be what of a remote there
+}
+
+// elsewhere refuses a directory in which no repository is to be made: one in the worktree or in another directory that is
+// taken, one with files of somebody else, and one whose disk may not be there. No link on the way there hides it.
+func (r *Remotes) elsewhere(ctx context.Context, m Remote) error {
 	path := strings.TrimPrefix(m.URL, "file://")
 	if !filepath.IsAbs(path) {
 		return nil
 	}
-	for at := path; ; at = filepath.Dir(at) {
-		if dirfd.SameDir(at, r.Root) {
-			return fmt.Errorf("%w: %s lies in the worktree, so that snapshots would have it, and it would be lost with it: name a directory elsewhere, s3://BUCKET/FOLDER, or a remote of git", records.ErrRefused, path)
-		}
-		if at == filepath.Dir(at) {
-			break
+	all, err := r.Taken(ctx)
+	if err != nil {
+		return err
+	}
+	real := realPath(path)
+	for _, t := range all {
+		if below(t.Dir, real) {
+			return fmt.Errorf("%w: %s lies in %s, and it would be lost with it: name a directory elsewhere, s3://BUCKET/FOLDER, or a remote of git", records.ErrRefused, path, t.As)
 		}
 	}
 	if m.Git {
 		return nil
 	}
+	return r.unused(path, real)
+}
+
+// realPath resolves the links in what is there of a path.
+func realPath(path string) string {
+	rest := ""
+	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+	return path
+}
+
+// below reports whether a real path is a directory or lies in it.
+func below(dir, real string) bool {
+	for at := real; !dirfd.SameDir(at, dir); at = filepath.Dir(at) {
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// unused refuses a directory that has other files than a repository, and what a disk or a system has by itself. A home
+// directory may have nothing but names that begin with a dot: they are others.
+func (r *Remotes) unused(path, real string) error {
 	there, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err = os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
@@ -133,13 +170,19 @@ func (r *Remotes) elsewhere(m Remote) error {
 		}
 		return err
 	}
-	usual := []string{"keys", "data", "index", "snapshots", "locks", "lost+found"} // of a repository that was begun; of a disk
+	if err == nil && below(real, r.Root) {
+		err = fmt.Errorf("%w: %s has the worktree in it, and is no repository: name a directory that is empty, or is to be made", records.ErrRefused, path)
+	}
 	for _, e := range there {
 		if e.Name() == "config" {
 			return nil
-		} else if !slices.Contains(usual, e.Name()) && !strings.HasPrefix(e.Name(), ".") {
+		} else if err == nil && !slices.Contains(usual, e.Name()) && !strings.HasPrefix(e.Name(), ".Trash-") {
 			err = fmt.Errorf("%w: %s has other files, such as %q, and is no repository: name a directory that is empty, or is to be made", records.ErrRefused, path, e.Name())
 		}
 	}
 	return err
 }
+
+// usual are the names in a repository that was begun, and of what is at the top of a disk.
+var usual = []string{"keys", "data", "index", "snapshots", "locks", "lost+found", "System Volume Information", "$RECYCLE.BIN", ".snapshot",
+	".Trashes", ".Spotlight-V100", ".fseventsd", ".DS_Store", ".TemporaryItems", ".DocumentRevisions-V100"}

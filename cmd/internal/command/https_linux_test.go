@@ -187,13 +187,3 @@ func TestATokenInAURLIsRefusedAndWrittenNowhere(t *testing.T) {
 	must(t, exec.Command("git", "remote", "remove", "named"), g.dir, g.env)
 	keepsNoSecret(t, said, g.dir, homeOf(g.env), g.run)
 }
-
-// homeOf is where a user's own files are.
-func homeOf(env []string) string {
-	for _, v := range env {
-		if dir, ok := strings.CutPrefix(v, "HOME="); ok {
-			return dir
-		}
-	}
-	return ""
-}

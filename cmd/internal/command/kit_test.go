@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/gittest"
@@ -48,6 +49,16 @@ func has(t *testing.T, dir, name, text string) {
 	if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != text {
 		t.Errorf("%s has %q, want %q", name, got, text)
 	}
+}
+
+// homeOf is where a user's own files are.
+func homeOf(env []string) string {
+	for _, v := range env {
+		if dir, ok := strings.CutPrefix(v, "HOME="); ok {
+			return dir
+		}
+	}
+	return ""
 }
 
 // must runs a command that succeeds.

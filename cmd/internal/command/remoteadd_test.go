@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,6 +68,64 @@ func TestWhatIsNoPlaceForARepositoryIsRefused(t *testing.T) {
 	}
 	if now := g.json("status")["store_bytes"]; now != before {
 		t.Errorf("the store has %v, before %v", now, before)
+	}
+}
+
+// Each of them would be recorded, or would go with what it lies in. A link on the way there hides nothing.
+func TestARemoteIsNotAddedWhereItWouldBeRecordedOrLost(t *testing.T) {
+	g, top := newGround(t), t.TempDir()
+	g.json("snapshot")
+	linked, work := filepath.Join(top, "linked"), filepath.Join(top, "parent", "work")
+	must(t, exec.Command("git", "worktree", "add", "-q", linked), g.dir, g.env)
+	if err := errors.Join(os.MkdirAll(filepath.Join(g.dir, "sub"), 0o755), os.Symlink(filepath.Join(g.dir, "sub"), filepath.Join(top, "link")),
+		os.MkdirAll(work, 0o755), os.WriteFile(filepath.Join(work, "f"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	in := func(dir string) *ground {
+		o := *g
+		o.dir = dir
+		return &o
+	}
+	in(linked).json("snapshot")
+	in(work).json("snapshot")
+	state := filepath.Join(homeOf(g.env), "state", "rewind")
+	folders, err := filepath.Glob(filepath.Join(state, "work-*"))
+	if err != nil || len(folders) != 1 {
+		t.Fatal(folders, err)
+	}
+	for _, one := range []struct{ from, url, want string }{
+		{g.dir, filepath.Join(top, "link", "history"), "lies in the worktree, so that"},
+		{g.dir, filepath.Join(top, "link"), "lies in the worktree, so that"},
+		{g.dir, filepath.Join(linked, "history"), "lies in another worktree of this history, "},
+		{linked, filepath.Join(g.dir, ".git", "mine"), "lies in the directory in which the store is"},
+		{g.dir, filepath.Join(state, "mine"), "lies in the directory of rewind's stores"},
+		{work, filepath.Join(folders[0], "remotes", "mine"), "lies in the directory in which the store is"},
+		{work, filepath.Dir(work), "has the worktree in it"},
+	} {
+		if _, errs, exit := in(one.from).does("remote", "add", "x", one.url); exit != 2 || !strings.Contains(errs, one.want) {
+			t.Errorf("%s from %s: exit %d, %s", one.url, one.from, exit, errs)
+		}
+	}
+}
+
+// A home directory may have nothing else, and is no place for a repository; a disk is.
+func TestNamesThatBeginWithADotAreOtherFilesButWhereASystemMakesThem(t *testing.T) {
+	g, home, disk := newGround(t), t.TempDir(), t.TempDir()
+	g.json("snapshot")
+	put(t, home, ".bashrc", "")
+	for _, name := range []string{".Trash-1000", ".Trashes", ".fseventsd", "lost+found", "System Volume Information"} {
+		if err := os.Mkdir(filepath.Join(disk, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, errs, exit := g.does("remote", "add", "home", home); exit != 2 || !strings.Contains(errs, `has other files, such as ".bashrc"`) {
+		t.Errorf("exit %d, %s", exit, errs)
+	}
+	if out, errs, exit := g.does("remote", "add", "disk", disk); exit != 0 {
+		t.Errorf("exit %d, %s%s", exit, out, errs)
+	}
+	if _, errs, exit := g.does("remote", "add", "again", disk); exit != 0 { // a repository by now, whatever lies beside it
+		t.Errorf("exit %d, %s", exit, errs)
 	}
 }
 

@@ -75,7 +75,7 @@ func (a *app) add(c *cobra.Command, args []string, yes bool) error {
 	if m.Git {
 		return a.addGit(ctx, r, m, yes)
 	}
-	if err := r.Check(m); err != nil {
+	if err := r.Check(ctx, m); err != nil {
 		return exit.Usage(err)
 	}
 	there, err := r.Exists(ctx, m)

@@ -19,7 +19,7 @@ Contents of ignored files stay here; their names do not.
 
 // addGit adds a git repository elsewhere. It is asked once whether others may read what goes there.
 func (a *app) addGit(ctx context.Context, r *away.Remotes, m away.Remote, yes bool) error {
-	if err := r.Check(m); err != nil {
+	if err := r.Check(ctx, m); err != nil {
 		return exit.Usage(err)
 	}
 	if _, err := r.Exists(ctx, m); err != nil {

@@ -60,6 +60,9 @@ func OpenStores(env func(string) string) (*Stores, error) {
 	return s, s.own(s.dir)
 }
 
+// Dir returns the directory, which need not be there.
+func (s *Stores) Dir() string { return s.dir }
+
 // own returns nil if all the paths are the user's own, and refuses one that is not.
 func (s *Stores) own(paths ...string) error {
 	err := s.judge.Owns("", paths...)
