@@ -217,10 +217,7 @@ func TestWhatComesFromARemoteToAFullDiskIsWholeOrNotThere(t *testing.T) {
 	}
 	top := t.TempDir()
 	in := func(dir, name string) string { return filepath.Join(dir, name) }
-	parts := []int{0, 1, 2, 3, 4}
-	if !seed.Deep() {
-		parts = []int{0, 1, 4}
-	}
+	parts := map[bool][]int{false: {0, 1, 4}, true: {0, 1, 2, 3, 4}}[seed.Deep()]
 	for _, name := range []string{"store", "files", "both", "fetch"} {
 		need, met := int64(0), 0
 		for _, part := range parts {
