@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -119,6 +120,56 @@ func TestAPruneBesideAVerificationIsNoDamage(t *testing.T) {
 	}
 }
 
+// loosened makes loose objects of those in the packs of a git remote, which can be harmed each.
+func (p *place) loosened(m away.Remote) {
+	p.t.Helper()
+	packs, err := filepath.Glob(filepath.Join(m.URL, "objects/pack/*.pack"))
+	p.must(err)
+	for _, pack := range packs {
+		elsewhere := filepath.Join(p.t.TempDir(), "pack")
+		p.must(os.Rename(pack, elsewhere))
+		for _, beside := range []string{".idx", ".rev", ".keep"} {
+			_ = os.Remove(strings.TrimSuffix(pack, ".pack") + beside)
+		}
+		text, err := os.ReadFile(elsewhere)
+		p.must(err)
+		p.gitReading(string(text), "--git-dir="+m.URL, "unpack-objects", "-q")
+	}
+}
+
+// The git program does not say by its exit that it is the host's objects, and not the way there.
+func TestWhatAGitHostCannotReadIsDamageAndAHostThatIsGoneIsNone(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newGitRemote(e)
+	p.write("b", "only there\n")
+	p.snap(e, "2", nil)
+	p.mustPush(e, m)
+	p.loosened(m)
+	tip := strings.Fields(p.git("--git-dir="+m.URL, "for-each-ref", "--format=%(objectname)", "refs/pi-rewind"))[0]
+	for _, id := range []string{strings.TrimSpace(p.git("hash-object", "b")), tip, strings.TrimSpace(p.git("--git-dir="+m.URL, "rev-parse", tip+"^{tree}"))} {
+		name := filepath.Join(m.URL, "objects", id[:2], id[2:])
+		whole, err := os.ReadFile(name)
+		p.must(errors.Join(err, os.Chmod(name, 0o600)))
+		for what, text := range map[string][]byte{"cut": whole[:len(whole)/2], "empty": {}, "changed": append(bytes.Repeat([]byte{0xff}, 8), whole[8:]...)} {
+			p.must(os.WriteFile(name, text, 0o600))
+			if err := p.verified(e, m); !errors.Is(err, away.ErrTampered) {
+				t.Errorf("%s is %s: %v", id, what, err)
+			}
+		}
+		p.must(os.WriteFile(name, whole, 0o600))
+	}
+	p.must(p.verified(e, m))
+	s, err := e.Remotes().Open(context.Background(), m, "")
+	p.must(err)
+	defer s.Close()
+	p.must(os.Rename(m.URL, m.URL+".away"))
+	if _, err := s.Verify(context.Background(), nil); err == nil || errors.Is(err, away.ErrTampered) {
+		t.Errorf("of a host that is gone it says %v", err)
+	}
+}
+
 // What was pushed is here as well, and hides nothing that the host has lost.
 func TestAVerificationOfAGitRemoteReadsWhatTheHostHas(t *testing.T) {
 	p := newPlace(t, true)
@@ -129,23 +180,12 @@ func TestAVerificationOfAGitRemoteReadsWhatTheHostHas(t *testing.T) {
 	p.snap(e, "2", nil)
 	p.mustPush(e, m)
 	p.must(p.verified(e, m))
-	packs, err := filepath.Glob(filepath.Join(m.URL, "objects/pack/*.pack"))
-	p.must(err)
-	for _, pack := range packs { // into loose objects, of which one is lost
-		elsewhere := filepath.Join(t.TempDir(), "pack")
-		p.must(os.Rename(pack, elsewhere))
-		for _, beside := range []string{".idx", ".rev", ".keep"} {
-			_ = os.Remove(strings.TrimSuffix(pack, ".pack") + beside)
-		}
-		text, err := os.ReadFile(elsewhere)
-		p.must(err)
-		p.gitReading(string(text), "--git-dir="+m.URL, "unpack-objects", "-q")
-	}
+	p.loosened(m)
 	p.must(p.verified(e, m))
 	id := strings.TrimSpace(p.git("hash-object", "b"))
 	p.must(os.Remove(filepath.Join(m.URL, "objects", id[:2], id[2:])))
-	if err := p.verified(e, m); err == nil {
-		t.Error("a repository that lacks an object is called whole")
+	if err := p.verified(e, m); !errors.Is(err, away.ErrTampered) {
+		t.Errorf("of a repository that lacks an object it says %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(p.dir, ".git", "rewind", "*", "*", "verify-*")); len(left) > 0 {
 		t.Errorf("it leaves %v", left)

@@ -268,15 +268,38 @@ func said(url string, err error) error {
 		return err
 	}
 	for _, s := range sayings {
-		for _, w := range s.words {
-			switch {
-			case !strings.Contains(e.complaint, w):
-			case s.means == "":
-				return fmt.Errorf("%s: %w", url, ErrMovedThere)
-			default:
-				return fmt.Errorf("%s: %s (%w)", url, s.means, err)
-			}
+		switch {
+		case !e.has(s.words):
+		case s.means == "":
+			return fmt.Errorf("%s: %w", url, ErrMovedThere)
+		default:
+			return fmt.Errorf("%s: %s (%w)", url, s.means, err)
 		}
 	}
 	return fmt.Errorf("%s: %w", url, err)
+}
+
+// has reports whether git has said one of some words.
+func (e *programError) has(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.complaint, w) })
+}
+
+// damages is what git says of objects that the host cannot read, or that it has sent and are not what they should be.
+var damages = []string{"possible repository corruption", "is corrupt", "corrupt loose object", "inflate returned", "error: inflate:", "not our ref", "bad object",
+	"did not send all necessary objects", "unresolved deltas", "hash mismatch"}
+
+// Damaged reports whether a fetch into an empty repository has failed for what the host has: git says so of objects, and
+// nothing of the way there or of a disk. A connection that ends early is no damage. Of a repository that has objects, they
+// may be what git means.
+func Damaged(err error) bool {
+	e := (*programError)(nil)
+	if !errors.As(err, &e) || !e.has(damages) {
+		return false
+	}
+	for _, s := range sayings {
+		if e.has(s.words) {
+			return false
+		}
+	}
+	return true
 }

@@ -105,7 +105,14 @@ func (s *Session) verifyGit(ctx context.Context) (_ *Checked, err error) {
 	empty.Progress = s.git.remote.Progress
 	anew := &Session{id: s.id, cache: dir, git: &gitSession{remote: empty, alg: s.git.alg}}
 	var found []error
-	list, err := anew.git.list(ctx, func(err error) { found = append(found, err) })
+	bad := func(err error) { found = append(found, err) }
+	list, err := anew.git.list(ctx, bad)
+	if gitbridge.Damaged(err) { // a ref that somebody moves meanwhile looks like it
+		list, err = anew.git.list(ctx, bad)
+	}
+	if gitbridge.Damaged(err) {
+		err = fmt.Errorf("%w: %w (\"git fsck\" there names what is damaged)", ErrTampered, err)
+	}
 	if err != nil {
 		return nil, err
 	}
