@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
@@ -188,33 +189,41 @@ func (e *Engine) how(ctx context.Context, k known, dry bool) (how capture.How, e
 }
 
 // stayed returns the paths that stay on another machine, as the snapshots name them that
-// the worktree comes from. What the last one has was here, whatever was restored since:
-// that it is gone now is a deletion.
+// the worktree comes from. What one names and the other has was here: that it is gone now is a
+// deletion.
 func (e *Engine) stayed(ctx context.Context, k known) (notes []Note, err error) {
-	named := map[Note]bool{}
-	add := func(s *Snapshot, had func(path string) bool) {
+	from := []*Snapshot{k.Last}
+	if k.here != nil && (k.Last == nil || k.here.ID != k.Last.ID) {
+		from = append(from, k.here)
+	}
+	var lists [2][]Note
+	var has [2]tree.Finder
+	for i, s := range from {
+		if s == nil {
+			continue
+		}
 		full := *s
-		if err := e.lookup.Fill(ctx, &full); err != nil {
-			return // a list that is lost must not keep anybody from recording
+		if e.lookup.Fill(ctx, &full) == nil { // a list that is lost must not keep anybody from recording
+			lists[i] = slices.DeleteFunc(slices.Clone(full.Skipped), func(n Note) bool { return n.Reason != retention.AtHome })
 		}
-		for _, n := range full.Skipped {
-			if n.Reason == retention.AtHome && !named[n] && !had(string(n.Path)) {
-				named[n] = true
-				notes = append(notes, n)
+		has[i] = tree.Finder{State: s.State(), Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{})}
+	}
+	for i, list := range lists {
+		other := map[Note]bool{}
+		for _, n := range lists[1-i] {
+			other[n] = true
+		}
+		for _, n := range list {
+			if other[n] && i == 1 {
+				continue // it is among them
 			}
+			if !other[n] && has[1-i].Load != nil {
+				if _, was, err := has[1-i].Lookup(string(n.Path)); was && err == nil {
+					continue
+				}
+			}
+			notes = append(notes, n)
 		}
-	}
-	if k.Last != nil {
-		add(k.Last, func(string) bool { return false })
-	}
-	if k.here != nil && k.Last != nil && k.here.ID != k.Last.ID {
-		last := tree.Finder{State: k.Last.State(), Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{})}
-		add(k.here, func(path string) bool {
-			_, has, err := last.Lookup(path)
-			return err == nil && has
-		})
-	} else if k.here != nil {
-		add(k.here, func(string) bool { return false })
 	}
 	return notes, ctx.Err()
 }

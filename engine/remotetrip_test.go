@@ -189,3 +189,40 @@ func TestADeletionAtHomeAfterARestoreFromElsewhereIsRecorded(t *testing.T) {
 		t.Error("a restore of what was recorded at home is another state")
 	}
 }
+
+// Once the contents have come, and were restored, no snapshot says any more that they stay elsewhere.
+func TestWhatHasComeAfterAllIsNotCalledElsewhere(t *testing.T) {
+	p := newPlace(t, true)
+	p.env["REWIND_REMOTE_SECRETS"], p.env["REWIND_SECRETS"] = "false", "*.pem"
+	for _, name := range []string{"all/a.pem", "mixed/a.pem", "mixed/goes"} {
+		p.write(name, "of home\n")
+	}
+	e := p.open()
+	p.snap(e, "1", nil)
+	remote := p.newRemote(e)
+	p.mustPush(e, remote)
+	there := newPlace(t, false)
+	there.resumedFrom(remote)
+	n := there.openAt(there.dir)
+	if r := there.snap(n, "2", nil); len(r.Skipped) == 0 {
+		t.Fatal("nothing stays at home: nothing is proved")
+	}
+	p.env["REWIND_REMOTE_SECRETS"] = "true"
+	e = p.open()
+	whole := p.snap(e, "3", nil)
+	p.mustPush(e, remote)
+	origin, err := n.Remotes().Find("")
+	there.must(err)
+	_, err = there.fetched(n, origin)
+	there.must(err)
+	there.do(n, Op{To: whole.ID})
+	for _, change := range []string{"4", "5"} {
+		for _, note := range there.snap(n, change, nil).Skipped {
+			t.Errorf("%s: %s", note.Path, note.Reason)
+		}
+	}
+	there.must(os.RemoveAll(filepath.Join(there.dir, "all")))
+	if r := there.snap(n, "6", nil); len(r.Skipped) > 0 {
+		t.Errorf("what was deleted on purpose: %v", r.Skipped)
+	}
+}

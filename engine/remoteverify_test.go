@@ -78,6 +78,27 @@ func TestARepositoryWhoseFilesAreChangedIsNotWhole(t *testing.T) {
 	}
 }
 
+// Of a disk with the snapshots that is away, all else would look as if nobody needed it.
+func TestWithoutSnapshotsNothingIsWholeAndNothingIsPruned(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	p.must(os.Rename(filepath.Join(m.URL, "snapshots"), filepath.Join(m.URL, "snapshots-away")))
+	if err := p.verified(e, m); !errors.Is(err, away.ErrTampered) {
+		t.Errorf("verified: %v", err)
+	}
+	s, err := e.Remotes().Open(t.Context(), m, remotePassword)
+	p.must(err)
+	_, err = e.Remotes().Prune(t.Context(), s, &away.Limits{Options: &PruneOptions{}, AnyHost: true})
+	if p.must(s.Close()); !errors.Is(err, away.ErrTampered) {
+		t.Errorf("pruned: %v", err)
+	}
+	p.must(os.Rename(filepath.Join(m.URL, "snapshots-away"), filepath.Join(m.URL, "snapshots")))
+	p.must(p.verified(e, m))
+}
+
 // Nobody prunes beside a verification. Who may only read holds nobody off, and takes no prune for damage.
 func TestAPruneBesideAVerificationIsNoDamage(t *testing.T) {
 	p := newPlace(t, false)

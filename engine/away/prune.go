@@ -66,13 +66,17 @@ func (r *Remotes) prune(ctx context.Context, s *Session, l *restic.Lock, lim *Li
 	if lim.Options = r.Limits(lim.Options); lim.MaxSnapshots < 0 || lim.MaxAge < 0 || lim.ThinDays < 0 {
 		return nil, fmt.Errorf("%w: limits cannot be negative", records.ErrRefused)
 	}
-	if _, err := s.repo.LoadIndex(ctx); err != nil {
+	index, err := s.repo.LoadIndex(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var bad error
 	all, err := s.repo.Snapshots(ctx, func(err error) { bad = errors.Join(bad, err) })
 	if err = errors.Join(err, bad); err != nil {
 		return nil, fmt.Errorf("nothing is removed, as nobody knows what this needs: %w", err)
+	}
+	if len(all) == 0 && len(index) > 0 { // all else would go
+		return nil, fmt.Errorf("%w: snapshots: there is none, though there are packs; nothing is removed (\"restic prune\" removes them)", ErrTampered)
 	}
 	out := &Pruned{Limited: lim.MaxSnapshots > 0 || lim.MaxAge > 0 || lim.ThinDays > 0}
 	if err = r.beyond(ctx, ours(all), lim, out); err != nil {

@@ -45,12 +45,19 @@ func (s *Session) verify(ctx context.Context, told func(done, total int), held b
 	} else if err != nil {
 		return nil, err
 	}
+	files, err := s.repo.SnapshotFiles(ctx) // before the index: what a push brings meanwhile is not among them
+	if err != nil {
+		return nil, err
+	}
 	names, damage, err := s.repo.VerifyIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
 	found = append(found, damage...)
-	all, err := s.repo.Snapshots(ctx, bad)
+	if n := len(loadKnown(filepath.Join(s.cache, knownFile)).files); n > 0 && len(files) == 0 {
+		bad(fmt.Errorf("%w: snapshots: there is none, and this machine knows of %d", ErrTampered, n))
+	}
+	all, err := s.repo.ReadSnapshots(ctx, files, bad)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,13 +29,17 @@ type dir struct {
 	pace *pace
 
 	mu     sync.Mutex
-	known  map[string]fs.FileInfo // what it was, "", and the folders of it that are links to elsewhere
-	config []byte                 // of the repository that it has; nil: it had none
-	group  bool                   // who is in its group may read it, as restic has it
+	known  fs.FileInfo // what it was; nil: it was not opened yet
+	config []byte      // of the repository that it has; nil: it had none
+	wrote  []string    // the last files that were put there, and are not deleted
+	group  bool        // who is in its group may read it, as restic has it
 }
 
 // configFile is the file of a repository that tells it from others.
-const configFile = "config"
+const (
+	configFile = "config"
+	configMost = 64 << 10
+)
 
 // temporary is in the names of files that are being written, as restic has it: nobody takes one for a file.
 const temporary = "-tmp-"
@@ -52,7 +57,7 @@ func (d *dir) open(make bool) (*os.Root, error) {
 		}
 	}
 	if err == nil {
-		if err = d.same("", root); err != nil {
+		if err = d.same(root); err != nil {
 			_ = root.Close()
 		}
 	} else if d.known != nil && errors.Is(err, fs.ErrNotExist) {
@@ -61,48 +66,46 @@ func (d *dir) open(make bool) (*os.Root, error) {
 	return root, err
 }
 
-// same checks that a directory is the one that it was. A share may give it another number after a while, but not
-// another repository.
-func (d *dir) same(name string, root *os.Root) error {
+// same checks that a directory is the one that it was. A share or a stick may give it another number after a while, but
+// not another repository; and of a copy on another disk it is told by what was put there last.
+func (d *dir) same(root *os.Root) error {
 	info, err := root.Stat(".")
 	if err != nil {
 		return err
 	}
-	was, config := d.known[name], d.config
-	here := was == nil || os.SameFile(was, info)
-	if name == "" && (was == nil || !here || config == nil) {
-		config, _ = root.ReadFile(configFile)
+	here, config := d.known == nil || os.SameFile(d.known, info), d.config
+	if d.known == nil || !here || config == nil {
+		config, _ = regular.Read(d.at(configFile), configMost)
 	}
-	if !here && (name != "" || config == nil || !bytes.Equal(config, d.config)) {
-		return fmt.Errorf("%s is another directory than before: its disk or share was taken away, or is back", d.at(name))
+	if !here {
+		here = config != nil && bytes.Equal(config, d.config)
+		for _, name := range d.wrote {
+			_, err := root.Lstat(filepath.FromSlash(name))
+			here = here && err == nil
+		}
+	}
+	if !here {
+		return fmt.Errorf("%s is another directory than before: its disk or share was taken away, or is back", d.root)
 	}
 	if d.known == nil {
 		about, err := root.Stat(configFile)
-		d.known, d.group = map[string]fs.FileInfo{}, err == nil && about.Mode()&0o040 != 0
+		d.group = err == nil && about.Mode()&0o040 != 0
 	}
-	d.known[name], d.config = info, config
+	d.known, d.config = info, config
 	return nil
 }
 
-// folder opens the folder of a file if that is a link, to another disk as a rule: no handle of the directory leads there.
-func (d *dir) folder(root *os.Root, name string) (*os.Root, string, error) {
-	top, rest, below := strings.Cut(name, "/")
-	if about, err := root.Lstat(top); !below || err != nil || about.Mode()&fs.ModeSymlink == 0 {
-		return root, filepath.FromSlash(name), nil
+// wroteMost is how many of the last files tell a directory from its copy. Each push writes a lock first.
+const wroteMost = 4
+
+// within checks the folder of a file. One that is a link leads to a disk that may not be there while this one is: what a
+// list lacks then would be taken for gone.
+func (d *dir) within(root *os.Root, name string) error {
+	top, _, _ := strings.Cut(name, "/")
+	if about, err := root.Lstat(top); err == nil && about.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s is a link: a repository is one directory here; put the link in its place, or mount the disk at %s", d.at(top), d.at(top))
 	}
-	linked, err := os.OpenRoot(d.at(top))
-	if err != nil {
-		return root, "", err
-	}
-	d.mu.Lock()
-	err = d.same(top, linked)
-	d.mu.Unlock()
-	if err != nil {
-		_ = linked.Close()
-		return root, "", err
-	}
-	_ = root.Close()
-	return linked, filepath.FromSlash(rest), nil
+	return nil
 }
 
 // located says where a file is that an error names by its name in the directory.
@@ -115,11 +118,11 @@ func (d *dir) located(err error) error {
 	return err
 }
 
-// still reports an error if the directory is not the one that it was.
-func (d *dir) still() error {
+// still reports an error if the directory is not the one that it was, or the folder of a name is not in it.
+func (d *dir) still(name string) error {
 	root, err := d.open(false)
 	if err == nil {
-		err = root.Close()
+		err = errors.Join(d.within(root, name), root.Close())
 	}
 	return err
 }
@@ -132,15 +135,23 @@ func (d *dir) Put(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	root, to, err := d.folder(root, name)
-	defer func() { _ = root.Close() }()
-	if err != nil {
+	defer root.Close()
+	if err := d.within(root, name); err != nil {
 		return err
 	}
+	to := filepath.FromSlash(name)
 	if _, err := root.Lstat(to); err == nil {
 		return fmt.Errorf("%s %w", name, ErrExists)
 	}
-	return d.located(d.write(ctx, root, to, data))
+	if err := d.write(ctx, root, to, data); err != nil {
+		return d.located(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.wrote = append(d.wrote, name); len(d.wrote) > wroteMost {
+		d.wrote = d.wrote[1:]
+	}
+	return nil
 }
 
 // write writes a file below an open directory.
@@ -246,13 +257,13 @@ func (d *dir) Get(ctx context.Context, name string, offset, length int64) ([]byt
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	err := d.still()
+	err := d.still(name)
 	var f *os.File
 	if err == nil {
 		f, err = regular.Open(d.at(name))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = d.still(); err == nil || errors.Is(err, fs.ErrNotExist) { // else it is the disk that is not there
+		if err = d.still(name); err == nil || errors.Is(err, fs.ErrNotExist) { // else it is the disk that is not there
 			err = fmt.Errorf("%s is %w", name, ErrNotThere)
 		}
 	}
@@ -280,11 +291,11 @@ func readAll(r io.Reader, about int64) ([]byte, error) {
 
 func (d *dir) List(ctx context.Context, folder string) (list []File, err error) {
 	top := d.at(folder)
-	if err = d.still(); err == nil {
+	if err = d.still(folder); err == nil {
 		list, err = d.walk(ctx, top)
 	}
 	if err == nil {
-		err = d.still() // or some of it may have been elsewhere
+		err = d.still(folder) // or some of it may have been elsewhere
 	}
 	if errors.Is(err, fs.ErrNotExist) { // of a directory that never was there
 		err = nil
@@ -294,9 +305,6 @@ func (d *dir) List(ctx context.Context, folder string) (list []File, err error) 
 
 // walk lists the files below a folder, which need not be there.
 func (d *dir) walk(ctx context.Context, top string) (list []File, err error) {
-	if real, err := filepath.EvalSymlinks(top); err == nil { // it may be a link, which is not walked
-		top = real
-	}
 	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
@@ -327,11 +335,12 @@ func (d *dir) Delete(ctx context.Context, name string) error {
 	}
 	root, err := d.open(false)
 	if err == nil {
-		var at string
-		root, at, err = d.folder(root, name)
-		defer func() { _ = root.Close() }()
-		if err == nil {
-			err = durable.Patiently(func() error { return root.Remove(at) }) // somebody may read it
+		defer root.Close()
+		if err = d.within(root, name); err == nil {
+			d.mu.Lock()
+			d.wrote = slices.DeleteFunc(d.wrote, func(other string) bool { return other == name })
+			d.mu.Unlock()
+			err = durable.Patiently(func() error { return root.Remove(filepath.FromSlash(name)) }) // somebody may read it
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -103,33 +104,65 @@ func TestNothingIsWrittenWhereTheDiskWasTakenAway(t *testing.T) {
 	}
 }
 
-// Who has moved the packs to another disk has a link in their place. That disk may be taken away, too.
-func TestAFolderThatIsALinkIsWrittenAndRead(t *testing.T) {
+// Who has moved the packs to another disk, with a link in their place, is told: that disk may be away while this one is there.
+func TestAFolderThatIsALinkIsRefusedInWords(t *testing.T) {
 	top := t.TempDir()
 	d, disk := &dir{root: filepath.Join(top, "d")}, filepath.Join(top, "disk")
-	if err := errors.Join(os.Mkdir(d.root, 0o700), os.Mkdir(disk, 0o700), os.Symlink(disk, d.at("data"))); err != nil {
+	if err := errors.Join(os.Mkdir(d.root, 0o700), os.MkdirAll(filepath.Join(disk, "aa"), 0o700), os.Symlink(disk, d.at("data"))); err != nil {
 		t.Skipf("SKIPPED: this system makes no links: %v", err)
 	}
-	if err := errors.Join(d.Put(t.Context(), "data/aa/one", []byte("1")), d.Put(t.Context(), "data/aa/two", []byte("2")), d.Delete(t.Context(), "data/aa/two")); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := d.Get(t.Context(), "data/aa/one", 0, 0); err != nil || string(text) != "1" {
-		t.Errorf("it is read as %q, %v", text, err)
-	}
-	if list, err := d.List(t.Context(), "data"); err != nil || len(list) != 1 || list[0].Name != "aa/one" {
-		t.Errorf("it lists %v, %v", list, err)
-	}
 	if about, err := os.Lstat(d.at("data")); err != nil || about.Mode()&fs.ModeSymlink == 0 {
-		t.Skipf("SKIPPED in part: this system (Wine) shows a link as what it leads to: %v", err)
+		t.Skipf("SKIPPED: this system (Wine) shows a link as what it leads to: %v", err)
 	}
-	if err := errors.Join(os.Rename(disk, disk+"2"), os.Mkdir(disk, 0o700)); err != nil {
+	for _, there := range []bool{true, false} {
+		_, got := d.Get(t.Context(), "data/aa/one", 0, 0)
+		_, listed := d.List(t.Context(), "data")
+		for what, err := range map[string]error{"put": d.Put(t.Context(), "data/aa/one", nil), "get": got, "list": listed, "delete": d.Delete(t.Context(), "data/aa/one")} {
+			if err == nil || errors.Is(err, ErrNotThere) || !strings.Contains(err.Error(), "is a link") {
+				t.Errorf("%s, the disk is there: %v: %v", what, there, err)
+			}
+		}
+		if list, err := os.ReadDir(filepath.Join(disk, "aa")); there && (err != nil || len(list) > 0) {
+			t.Errorf("behind the link are %v, %v", list, err)
+		}
+		if err := os.RemoveAll(disk); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A copy of the repository on another disk has the same config, and not what was put since.
+func TestACopyThatComesInTheMiddleIsAnotherDirectory(t *testing.T) {
+	d := &dir{root: filepath.Join(t.TempDir(), "d")}
+	put := func(name string) error { return d.Put(t.Context(), name, []byte(name)) }
+	if err := errors.Join(put("config"), put("data/aa/one")); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Put(t.Context(), "data/aa/three", []byte("3")); err == nil {
-		t.Error("a file is put where the disk behind the link was taken away")
+	if err := errors.Join(os.CopyFS(d.root+"2", os.DirFS(d.root)), put("locks/mine"), os.Rename(d.root, d.root+"1"), os.Rename(d.root+"2", d.root)); err != nil {
+		t.Fatal(err)
 	}
-	if err := errors.Join(os.Remove(disk)); err != nil {
-		t.Errorf("something was written there: %v", err)
+	if err := put("data/aa/two"); err == nil {
+		t.Error("half of a push goes to a copy")
+	}
+	if err := errors.Join(os.RemoveAll(d.root), os.Rename(d.root+"1", d.root), put("data/aa/two")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAConfigThatIsNoneHoldsNobodyUp(t *testing.T) {
+	for name, harm := range map[string]func(string) error{
+		"large":       func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)) },
+		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a pipe":      func(path string) error { return exec.Command("mkfifo", path).Run() },
+	} {
+		d := &dir{root: t.TempDir()}
+		if err := harm(d.at("config")); err != nil {
+			t.Logf("SKIPPED: %s: %v", name, err)
+			continue
+		}
+		if err := d.Put(t.Context(), "locks/one", nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

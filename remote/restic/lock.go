@@ -105,7 +105,7 @@ func (l *Lock) alone(ctx context.Context) error {
 	return l.repo.eachLock(ctx, l.name, func(id ID, other *lockFile, err error) error {
 		switch {
 		case err != nil: // who cannot be read may be anybody
-			return fmt.Errorf("%w: %w (\"rewind remote unlock\" removes locks that nobody holds)", ErrLocked, err)
+			return fmt.Errorf("%w: %v (\"rewind remote unlock\" removes locks that nobody holds)", ErrLocked, err)
 		case !other.Exclusive && !l.exclusive:
 			return nil
 		case other.left(host, time.Now()):
