@@ -35,10 +35,9 @@ type dir struct {
 	group  bool        // who is in its group may read it, as restic has it
 }
 
-// configFile is the file of a repository that tells it from others.
 const (
-	configFile = "config"
-	configMost = 64 << 10
+	configFile = "config" // of a repository, which tells it from others
+	configMost = 64 << 10 // bytes of it
 )
 
 // temporary is in the names of files that are being written, as restic has it: nobody takes one for a file.
@@ -103,7 +102,7 @@ const wroteMost = 4
 func (d *dir) within(root *os.Root, name string) error {
 	top, _, _ := strings.Cut(name, "/")
 	if about, err := root.Lstat(top); err == nil && about.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("%s is a link: a repository is one directory here; put the link in its place, or mount the disk at %s", d.at(top), d.at(top))
+		return fmt.Errorf("%s is a link, and the disk behind it may not be there: mount that disk at %s, or have the whole repository on it", d.at(top), d.at(top))
 	}
 	return nil
 }
