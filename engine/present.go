@@ -191,41 +191,56 @@ func (e *Engine) how(ctx context.Context, k known, dry bool) (how capture.How, e
 // stayed returns the paths that stay on another machine, as the snapshots name them that
 // the worktree comes from. What one names and the other has was here: that it is gone now is a
 // deletion.
-func (e *Engine) stayed(ctx context.Context, k known) (notes []Note, err error) {
-	from := []*Snapshot{k.Last}
-	if k.here != nil && (k.Last == nil || k.here.ID != k.Last.ID) {
-		from = append(from, k.here)
+func (e *Engine) stayed(ctx context.Context, k known) ([]Note, error) {
+	last := e.atHome(ctx, k.Last)
+	if k.here == nil || k.Last != nil && k.here.ID == k.Last.ID {
+		return last, ctx.Err()
 	}
-	var lists [2][]Note
-	var has [2]tree.Finder
-	for i, s := range from {
-		if s == nil {
-			continue
-		}
-		full := *s
-		if e.lookup.Fill(ctx, &full) == nil { // a list that is lost must not keep anybody from recording
-			lists[i] = slices.DeleteFunc(slices.Clone(full.Skipped), func(n Note) bool { return n.Reason != retention.AtHome })
-		}
-		has[i] = tree.Finder{State: s.State(), Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{})}
-	}
-	for i, list := range lists {
-		other := map[Note]bool{}
-		for _, n := range lists[1-i] {
-			other[n] = true
-		}
-		for _, n := range list {
-			if other[n] && i == 1 {
-				continue // it is among them
-			}
-			if !other[n] && has[1-i].Load != nil {
-				if _, was, err := has[1-i].Lookup(string(n.Path)); was && err == nil {
-					continue
-				}
-			}
+	here := e.atHome(ctx, k.here)
+	notes, more := e.lacked(ctx, last, k.here, here), e.lacked(ctx, here, k.Last, last)
+	named := noted(notes)
+	for _, n := range more {
+		if !named[n] {
 			notes = append(notes, n)
 		}
 	}
 	return notes, ctx.Err()
+}
+
+// atHome returns the paths of a snapshot, which may be nil, that stay on another machine. A
+// list that is lost must not keep anybody from recording.
+func (e *Engine) atHome(ctx context.Context, s *Snapshot) []Note {
+	if s == nil {
+		return nil
+	}
+	full := *s
+	if err := e.lookup.Fill(ctx, &full); err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(full.Skipped), func(n Note) bool { return n.Reason != retention.AtHome })
+}
+
+// lacked returns those of the paths that a snapshot, which may be nil, does not have, or names itself.
+func (e *Engine) lacked(ctx context.Context, notes []Note, s *Snapshot, itself []Note) []Note {
+	if s == nil || len(notes) == 0 {
+		return notes
+	}
+	named, in := noted(itself), tree.Finder{State: s.State(), Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{})}
+	return slices.DeleteFunc(slices.Clone(notes), func(n Note) bool {
+		if named[n] {
+			return false
+		}
+		_, has, err := in.Lookup(string(n.Path))
+		return err == nil && has
+	})
+}
+
+func noted(notes []Note) map[Note]bool {
+	set := make(map[Note]bool, len(notes))
+	for _, n := range notes {
+		set[n] = true
+	}
+	return set
 }
 
 // newRecord makes the record of what was seen, without an id.

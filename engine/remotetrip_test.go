@@ -159,20 +159,26 @@ func TestADirectoryMadeElsewhereDeletesNothingThatStayedAtHome(t *testing.T) {
 	}
 }
 
-// A snapshot from elsewhere names what it lacks. What is deleted at home after its restore was here, and is gone.
-func TestADeletionAtHomeAfterARestoreFromElsewhereIsRecorded(t *testing.T) {
-	p := newPlace(t, true)
+// homeAndThere makes a worktree of which secrets stay at home, and one that goes on with it elsewhere.
+func homeAndThere(t *testing.T, names ...string) (p *place, e *Engine, remote away.Remote, there *place, n *Engine) {
+	t.Helper()
+	p = newPlace(t, true)
 	p.env["REWIND_REMOTE_SECRETS"], p.env["REWIND_SECRETS"] = "false", "*.pem"
-	for _, name := range []string{"dir/a.pem", "dir/b.pem", "mixed/a.pem", "mixed/goes"} {
+	for _, name := range names {
 		p.write(name, "of home\n")
 	}
-	e := p.open()
+	e = p.open()
 	p.snap(e, "1", nil)
-	remote := p.newRemote(e)
+	remote = p.newRemote(e)
 	p.mustPush(e, remote)
-	there := newPlace(t, false)
+	there = newPlace(t, false)
 	there.resumedFrom(remote)
-	n := there.openAt(there.dir)
+	return p, e, remote, there, there.openAt(there.dir)
+}
+
+// A snapshot from elsewhere names what it lacks. What is deleted at home after its restore was here, and is gone.
+func TestADeletionAtHomeAfterARestoreFromElsewhereIsRecorded(t *testing.T) {
+	p, e, remote, there, n := homeAndThere(t, "dir/a.pem", "dir/b.pem", "mixed/a.pem", "mixed/goes")
 	there.snap(n, "2", nil)
 	origin, err := n.Remotes().Find("")
 	there.must(err)
@@ -192,18 +198,7 @@ func TestADeletionAtHomeAfterARestoreFromElsewhereIsRecorded(t *testing.T) {
 
 // Once the contents have come, and were restored, no snapshot says any more that they stay elsewhere.
 func TestWhatHasComeAfterAllIsNotCalledElsewhere(t *testing.T) {
-	p := newPlace(t, true)
-	p.env["REWIND_REMOTE_SECRETS"], p.env["REWIND_SECRETS"] = "false", "*.pem"
-	for _, name := range []string{"all/a.pem", "mixed/a.pem", "mixed/goes"} {
-		p.write(name, "of home\n")
-	}
-	e := p.open()
-	p.snap(e, "1", nil)
-	remote := p.newRemote(e)
-	p.mustPush(e, remote)
-	there := newPlace(t, false)
-	there.resumedFrom(remote)
-	n := there.openAt(there.dir)
+	p, e, remote, there, n := homeAndThere(t, "all/a.pem", "mixed/a.pem", "mixed/goes")
 	if r := there.snap(n, "2", nil); len(r.Skipped) == 0 {
 		t.Fatal("nothing stays at home: nothing is proved")
 	}

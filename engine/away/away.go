@@ -71,8 +71,8 @@ type Remotes struct {
 	Store    func(context.Context) (*cas.Store, error) // opens it, or makes it
 	Owner    *records.Owner
 	Place    func(url string) (depot.Place, error)
-	Stamp    func() string // another one after each change of the store; "": it is gone
-	Taken    func(context.Context) ([]Taken, error)
+	Stamp    func() string                          // another one after each change of the store; "": it is gone
+	Taken    func(context.Context) ([]Taken, error) // directories in which no remote is to lie
 	Progress func(step string) func(done, total int)
 
 	Identity func() string // who commits are by
