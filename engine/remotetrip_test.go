@@ -198,12 +198,12 @@ func TestADeletionAtHomeAfterARestoreFromElsewhereIsRecorded(t *testing.T) {
 
 // Once the contents have come, and were restored, no snapshot says any more that they stay elsewhere.
 func TestWhatHasComeAfterAllIsNotCalledElsewhere(t *testing.T) {
-	p, e, remote, there, n := homeAndThere(t, "all/a.pem", "mixed/a.pem", "mixed/goes")
+	p, _, remote, there, n := homeAndThere(t, "all/a.pem", "mixed/a.pem", "mixed/goes")
 	if r := there.snap(n, "2", nil); len(r.Skipped) == 0 {
 		t.Fatal("nothing stays at home: nothing is proved")
 	}
 	p.env["REWIND_REMOTE_SECRETS"] = "true"
-	e = p.open()
+	e := p.open()
 	whole := p.snap(e, "3", nil)
 	p.mustPush(e, remote)
 	origin, err := n.Remotes().Find("")
