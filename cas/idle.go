@@ -45,7 +45,7 @@ type idleFile struct {
 	info     fs.FileInfo // of a reader, when it was mapped; of a writer, as it left it
 	writable bool
 	last     lastCommit // of a writer
-	touched  int
+	resident residence
 }
 
 // take begins f's transaction on an idle file that shows all of what is at the
@@ -58,7 +58,7 @@ func (i *idle) take(f *file) bool {
 			return false
 		}
 		if k.fits(f) {
-			f.handle, f.db, f.info, f.touched, f.kept = k.handle, k.db, k.info, k.touched, true
+			f.handle, f.db, f.info, f.resident, f.kept = k.handle, k.db, k.info, k.resident, true
 			if f.start() == nil {
 				return true
 			}
@@ -67,7 +67,7 @@ func (i *idle) take(f *file) bool {
 			}
 		}
 		_ = k.db.Close()
-		f.handle, f.db, f.info, f.tx, f.touched, f.kept = nil, nil, nil, nil, 0, false
+		f.handle, f.db, f.info, f.tx, f.resident, f.kept = nil, nil, nil, nil, residence{}, false
 	}
 }
 
@@ -104,7 +104,7 @@ func (k *idleFile) fits(f *file) bool {
 // put keeps f's open file, whose transaction has ended. It reports false if
 // the file is to be closed. On Windows an open file could not be replaced.
 func (i *idle) put(f *file) bool {
-	k := idleFile{handle: f.handle, db: f.db, info: f.info, writable: f.writable, touched: f.touched}
+	k := idleFile{handle: f.handle, db: f.db, info: f.info, writable: f.writable, resident: f.resident}
 	if runtime.GOOS == "windows" || f.writable && !k.wrote(f) || durable.Unlock(f.handle) != nil {
 		return false
 	}
@@ -129,8 +129,9 @@ func (i *idle) put(f *file) bool {
 // wrote notes how f's transaction has left the file. What is mapped of it grows with
 // the rows that are put, see [file.touch].
 func (k *idleFile) wrote(f *file) bool {
-	k.last, k.touched = f.last, f.touched+aroundBytes*len(f.put)
-	if f.hook != nil || f.done == 0 || f.last == (lastCommit{}) || k.touched > mappedBytes || f.free > writerFreeMax {
+	k.last = f.last
+	k.resident.touched += aroundBytes * len(f.put)
+	if f.hook != nil || f.done == 0 || f.last == (lastCommit{}) || k.resident.touched > mappedBytes || f.free > writerFreeMax {
 		return false
 	}
 	var err error

@@ -99,10 +99,15 @@ func (s *Store) indexEach(ctx context.Context, p *spill, entries *slab, one func
 
 // index writes the row of an object, unless there is one: then that is renewed, and
 // another frame is not needed. Without its manifest the frame may be gone, or be
-// another's; so it may be if the store was swept since the manifest was written.
+// another's; so it may be if the store was swept since the manifest was written. What
+// was found in the store, and not swept since, is not looked at again: that would read
+// the store in the order of ids, in which nothing lies.
 func (u *Update) index(c spilled, written int64, listed, swept bool) error {
 	if old, err := u.object(c.id); !errors.Is(err, ErrNotFound) {
-		if _, _, err = u.frame(c.id); err == nil || c.seq == 0 && old.form == list {
+		if c.seq > 0 || swept {
+			_, _, err = u.frame(c.id)
+		}
+		if err == nil || c.seq == 0 && old.form == list {
 			if listed && old.seq != c.seq && c.form != part { // others may need the frame of a part
 				if err := u.data.Delete(seqKey(c.seq)); err != nil {
 					return err

@@ -136,17 +136,17 @@ type file struct {
 	hook     func(*bolt.DB)
 	idle     *idle // where it may come from and go to; nil: it is opened and closed
 
-	handle  *os.File
-	db      *bolt.DB
-	tx      *bolt.Tx
-	info    fs.FileInfo      // of the file before it was mapped, for a reader: as much of it is in memory at least
-	last    lastCommit       // what the lock file says
-	kept    bool             // it was open already
-	put     map[row]struct{} // what the transaction has put
-	used    int64            // bytes of it that the last transaction needs
-	free    int              // pages of it that were free when it was opened for writing
-	done    uint64           // the number of the transaction that it has committed; 0: none
-	touched int              // about how many bytes of mapped pages are in memory, see touch
+	handle   *os.File
+	db       *bolt.DB
+	tx       *bolt.Tx
+	info     fs.FileInfo      // of the file before it was mapped, for a reader: as much of it is in memory at least
+	last     lastCommit       // what the lock file says
+	kept     bool             // it was open already
+	put      map[row]struct{} // what the transaction has put
+	used     int64            // bytes of it that the last transaction needs
+	free     int              // pages of it that were free when it was opened for writing
+	done     uint64           // the number of the transaction that it has committed; 0: none
+	resident residence        // see touch
 }
 
 func (f *file) begin(ctx context.Context) error {
