@@ -93,6 +93,30 @@ func TestNoRestoreDeletesAnIgnoredFile(t *testing.T) {
 	})
 }
 
+// Rules such as ".*" ignore the files that they stand in. A scan records those all the
+// same: a directory that was renamed and came back must not stay under both names.
+func TestAFileOfRulesThatIsIgnoredGoesLikeAnyOther(t *testing.T) {
+	bothKinds(t, func(t *testing.T, p *place) {
+		p.write(".gitignore", ".*\nout/\n")
+		p.write("d/.gitignore", "*.o\n")
+		p.write("d/f", "1")
+		e := p.open()
+		s := p.snap(e, "one", nil)
+		p.remove("d")
+		p.write("d2/.gitignore", "*.o\n")
+		p.write("d2/f", "1")
+		p.write("out/.gitignore", "nobody records it") // for what lies above it is ignored
+		p.snap(e, "two", nil)
+		before := p.picture()
+		r := p.putBack(e, s, Op{})
+		if p.exists("d2") || !p.exists("d/.gitignore") || !p.exists("out/.gitignore") || len(r.Kept) > 0 {
+			t.Errorf("kept %v; d2 is there: %v", r.Kept, p.exists("d2"))
+		}
+		p.undo(e)
+		p.wantPicture("undo", before)
+	})
+}
+
 func TestUndoLeavesAnIgnoredFileThatWasEditedSince(t *testing.T) {
 	p := newPlace(t, true)
 	p.write(".gitignore", ".env\n")

@@ -47,7 +47,16 @@ func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 	if reason, err := c.limits(p, present); reason != "" || err != nil {
 		return reason, err
 	}
+	if _, out := c.target.Skipped[p]; !out && c.reads(p, present.Mode) {
+		return c.around(p)
+	}
 	return c.excludes(p, present.Mode.IsDir())
+}
+
+// reads reports whether a scan records a file for the sake of the rules in it, though
+// they ignore it themselves. Of a target with limits it is not known who scanned.
+func (c *coverage) reads(p string, mode tree.Mode) bool {
+	return path.Base(p) == ".gitignore" && mode.Type() == tree.File && c.target.Limits == nil
 }
 
 // excludes returns why the target could not have had a path, because of that
@@ -61,6 +70,11 @@ func (c *coverage) excludes(p string, isDir bool) (string, error) {
 	} else if ignored {
 		return keptIgnored, nil
 	}
+	return c.around(p)
+}
+
+// around is excludes for the directories above a path alone.
+func (c *coverage) around(p string) (string, error) {
 	dir := tree.Parent(p)
 	why, known := c.inside[dir]
 	if !known {
