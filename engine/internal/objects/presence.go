@@ -107,7 +107,7 @@ func (o *Objects) Stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int6
 // the context has ended, what it did not come to is said to be fine.
 func (o *Objects) readAllBack(ctx context.Context, ids []oid.ID) []error {
 	bad := make([]error, len(ids))
-	order, _ := o.nearby(ctx, ids)
+	order, places := o.nearby(ctx, ids)
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), (len(ids)+batchObjects-1)/batchObjects) {
@@ -117,7 +117,7 @@ func (o *Objects) readAllBack(ctx context.Context, ids []oid.ID) []error {
 				if from >= len(ids) {
 					return
 				}
-				o.readSomeBack(ctx, ids, order[from:min(from+batchObjects, len(ids))], bad)
+				o.readSomeBack(ctx, ids, places, order[from:min(from+batchObjects, len(ids))], bad)
 			}
 		})
 	}
@@ -139,13 +139,18 @@ func (o *Objects) nearby(ctx context.Context, ids []oid.ID) (order []int, places
 
 // readSomeBack reads some objects: the small ones of the store under one lock, and then
 // the others.
-func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, some []int, bad []error) {
+func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, places []cas.Place, some []int, bad []error) {
 	read := make([]bool, len(some))
 	if s, err := o.Store(ctx); err == nil && s != nil {
 		_ = s.View(ctx, func(v *cas.View) error {
 			for n, i := range some {
-				if _, size, err := v.Stat(ids[i]); err == nil && size <= prefetchBytes {
-					read[n], bad[i] = true, StoreError(v.ReadBack(ids[i]))
+				size, err := places[i].Size(), error(nil)
+				if size < 0 {
+					_, size, err = v.Stat(ids[i])
+				}
+				if err == nil && size <= prefetchBytes {
+					_, _, err = v.ObjectAt(ids[i], places[i])
+					read[n], bad[i] = true, StoreError(err)
 				}
 			}
 			return nil

@@ -35,7 +35,7 @@ func EncodeSteps(steps []apply.Step) ([]byte, error) {
 	}
 	out := fmt.Appendf(make([]byte, 0, stepBytes*len(steps)+64), `{"version":%d,"steps":[`, planVersion)
 	for i := range steps {
-		text, err := json.Marshal(&steps[i])
+		text, err := steps[i].MarshalJSON() // by the package json it would be checked and copied once more
 		if err != nil {
 			return nil, err
 		}
