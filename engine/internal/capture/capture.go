@@ -50,8 +50,8 @@ type How struct {
 	Leave  map[string]bool // temporary files of ours, which are left out
 	Force  []string        // ignored files that are captured all the same
 
-	// Elsewhere are paths whose contents another machine has alone. They are left out as long as no file is there: who
-	// has them may restore what is recorded here, and nobody meant to delete them.
+	// Elsewhere are files and links whose contents another machine has alone. They are left out as long as nothing is in
+	// their place: who has them may restore what is recorded here, and nobody meant to delete them.
 	Elsewhere []records.Note
 
 	// OverLimit says why the store takes in no new content of a size, "" if it does; may be nil.
@@ -215,7 +215,15 @@ func (c *capture) fill(ctx context.Context, r *worktree.Result, save worktree.Sa
 	for _, n := range r.Skipped {
 		s.Skipped = append(s.Skipped, records.Note{Path: records.Path(n.Path), Reason: n.Reason, Kept: n.Kept})
 	}
-	s.Skipped = append(s.Skipped, slices.DeleteFunc(slices.Clone(c.how.Elsewhere), func(n records.Note) bool { return !s.leavesOut(string(n.Path)) })...)
+	if len(c.how.Elsewhere) == 0 {
+		return nil
+	}
+	root, err := dirfd.OpenRoot(c.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	s.Skipped = append(s.Skipped, elsewhere(c.how.Elsewhere, root.OpenDir)...)
 	return nil
 }
 

@@ -105,27 +105,6 @@ func (s *Seen) Mode(path string) tree.Mode {
 	return st.Mode
 }
 
-// leavesOut reports whether a path that stays elsewhere is left out: a snapshot has no file there, nor one in the place of
-// a directory above it. A directory may be new, and have new files; what lies in it elsewhere is not meant by them.
-func (s *Seen) leavesOut(path string) bool {
-	if tree.CheckPath(path) != nil {
-		return false
-	}
-	switch s.Mode(path).Type() {
-	case tree.Absent:
-	case tree.File, tree.Symlink:
-		return false
-	default:
-		return true
-	}
-	for dir := tree.Parent(path); dir != ""; dir = tree.Parent(dir) {
-		if mode := s.Mode(dir); mode != tree.Absent {
-			return mode.IsDir()
-		}
-	}
-	return true
-}
-
 // Empty reports whether the directory at a path holds nothing now.
 func (s *Seen) Empty(path string) bool {
 	dir, err := dirfd.OpenBelow(s.place.Root, path)
