@@ -74,7 +74,7 @@ func (c *comparison) add(view gitView, change tree.Change) error {
 		if !change.From.Mode.IsDir() {
 			c.hidden = append(c.hidden, change.Path)
 		}
-	case gone && c.to.leftOut(change.Path), fresh && c.from.leftOut(change.Path):
+	case gone && c.to.unsure(change.Path, change.From), fresh && c.from.unsure(change.Path, change.To):
 	default:
 		c.changes = append(c.changes, changeOf(change))
 		return c.bound.count(change.Path)

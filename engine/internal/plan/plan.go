@@ -66,6 +66,7 @@ type planner struct {
 	met      map[string]bool // paths that differ, where something is taken back
 	stepped  map[string]bool // those that have a step, where something is taken back
 	lastKept string          // the last kept path: what lies below it stays unmentioned
+	holding  map[string]bool // directories in which something is kept
 	parents  []tree.Change   // directories that are not selected, but that something selected may need
 }
 
@@ -77,7 +78,7 @@ type planner struct {
 // a repository made since, stays. But what an operation brought goes when it is
 // taken back.
 func New(present *Present, goal Goal, o Objects) (*Plan, error) {
-	p := &planner{Objects: o, present: present, goal: goal, met: map[string]bool{}, stepped: map[string]bool{}}
+	p := &planner{Objects: o, present: present, goal: goal, met: map[string]bool{}, stepped: map[string]bool{}, holding: map[string]bool{}}
 	p.cover = newCoverage(goal.Target, o)
 	view := viewOf(nil, goal.Target)
 	extra := p.extra()
@@ -94,6 +95,7 @@ func New(present *Present, goal Goal, o Objects) (*Plan, error) {
 			return nil, err
 		}
 	}
+	p.standing()
 	p.unseen()
 	if err := p.stay(extra); err != nil {
 		return nil, err
@@ -250,6 +252,9 @@ func (p *planner) remove(c tree.Change) error {
 	}
 	if reason != "" {
 		p.lastKept = c.Path
+		for dir := tree.Parent(c.Path); dir != "" && !p.holding[dir]; dir = tree.Parent(dir) {
+			p.holding[dir] = true
+		}
 		if reason == keptNotGits && p.cover.inNested(c.Path) {
 			return nil // of a repository inside the worktree git says nothing
 		}
@@ -257,6 +262,15 @@ func (p *planner) remove(c tree.Change) error {
 		return p.bound.count(c.Path)
 	}
 	return p.step(c)
+}
+
+// standing takes the directories out of the plan that would go, and in which something is kept.
+func (p *planner) standing() {
+	stands := func(path string, from, to apply.Node) bool {
+		return from.Mode.IsDir() && to.Mode.Type() == tree.Absent && p.holding[path]
+	}
+	p.plan.Steps = slices.DeleteFunc(p.plan.Steps, func(s apply.Step) bool { return stands(s.Path, s.Have, s.Want) })
+	p.plan.Changes = slices.DeleteFunc(p.plan.Changes, func(c Change) bool { return stands(c.Path, c.From, c.To) })
 }
 
 // reason tells why a path must stay although the target does not have it on

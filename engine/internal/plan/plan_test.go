@@ -117,6 +117,33 @@ func TestOnlyWhatTheTargetCouldHaveHeldIsDeleted(t *testing.T) {
 	}
 }
 
+func TestADirectoryStaysWithWhatStaysInIt(t *testing.T) {
+	m := newMemory()
+	target := &Target{State: m.state(map[string]string{"same": "1"}), Skipped: map[string]string{"d/deep/a": "elsewhere", "e/a": "elsewhere"}, Above: map[string]bool{"d": true, "d/deep": true, "e": true}}
+	before := &Target{State: m.state(map[string]string{"same": "1", "d/deep/a": "1", "d/deep/b": "1", "d/gone/c": "1"})}
+	p, err := New(&Present{Disk: m, State: before.State}, Goal{Target: target, Paths: &Selection{}}, m.from())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"d/deep/b", "d/gone", "d/gone/c"}
+	if got := steps(p); !slices.Equal(got, want) || len(p.Changes) != len(want) {
+		t.Errorf("steps at %q and %d changes, want %q", got, len(p.Changes), want)
+	}
+	if got := notes(p.Kept); !slices.Equal(got, []string{"d/deep/a: elsewhere"}) {
+		t.Errorf("kept %q", got)
+	}
+	for _, way := range [][2]*Target{{before, target}, {target, before}} { // nobody knows of d/deep either
+		var got []string
+		list, err := Compare(way[0], way[1], &Selection{}, m.from())
+		for _, c := range list {
+			got = append(got, c.Path)
+		}
+		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+			t.Errorf("differences at %q, want %q: %v", got, want, err)
+		}
+	}
+}
+
 func TestWhatSurroundsADeletedFileIsReadOncePerDirectory(t *testing.T) {
 	loads := func(dirs int) int {
 		m := newMemory()
