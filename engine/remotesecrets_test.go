@@ -65,7 +65,7 @@ func TestWhatGitDoesNotKeepStaysAtHomeIfAsked(t *testing.T) {
 		for _, n := range r.AtHome {
 			told[string(n.Path)] = true
 		}
-		if !told[".env"] || !told["dir/secret.pem"] || git != told["nested"] || r.Fetched.AtHome != 1 {
+		if !told[".env"] || !told["dir/secret.pem"] || git != told["nested/f"] || told["nested"] || r.Fetched.AtHome != 1 {
 			t.Errorf("told: %v, %+v", r.AtHome, r.Fetched)
 		}
 		n := there.openAt(there.dir)

@@ -77,6 +77,9 @@ func (c *cutter) without(ctx context.Context, s *records.Snapshot) (*records.Sna
 		return nil, err
 	}
 	cut.Tree = s.Tree
+	if cut.Paths, err = c.files(s.State(), cut.Overlay); err != nil {
+		return nil, objects.TreeError(err)
+	}
 	n := cut.Apply(&full, retention.AtHome)
 	if err := n.PackSkipped(func(text []byte) (oid.ID, error) { return c.put(oid.Blob, text), nil }); err != nil {
 		return nil, err
@@ -92,6 +95,21 @@ func (c *cutter) without(ctx context.Context, s *records.Snapshot) (*records.Sna
 	commit.Tree, commit.Overlay = n.Tree, n.Overlay
 	n.ID = c.put(oid.Commit, gitbridge.EncodeSnapshot(commit, alg))
 	return n, nil
+}
+
+// files returns the files and links that a state has and that are not in it once its overlay is cut. The snapshot names
+// these and no directories: a directory of which all stays goes, too, but what another machine makes below its name is not
+// what stays here, and who compares or restores must not take it for that.
+func (c *cutter) files(s tree.State, overlay oid.ID) (paths []string, err error) {
+	for change, err := range tree.Diff(s, tree.State{Tree: s.Tree, Overlay: overlay, Umask: s.Umask}, c.objects.Algorithm, c.loaded) {
+		if err != nil {
+			return nil, err
+		}
+		if !change.From.Mode.IsDir() {
+			paths = append(paths, change.Path)
+		}
+	}
+	return paths, nil
 }
 
 // A home is what of a directory stays here: paths below it, and whether nothing else is in it.
