@@ -3,6 +3,7 @@ package away
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
@@ -109,6 +110,7 @@ func (c *cutter) files(s tree.State, overlay oid.ID) (paths []string, err error)
 			paths = append(paths, change.Path)
 		}
 	}
+	slices.Sort(paths) // as of every cut
 	return paths, nil
 }
 

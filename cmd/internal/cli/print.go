@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"os"
-	"slices"
 
 	"golang.org/x/term"
 
@@ -54,27 +52,15 @@ func (a *App) Warn(errs ...error) {
 	}
 }
 
-// notesMost is how many paths are named that have the same reason: what stays on another machine may be thousands.
-const notesMost = 20
-
-// Note names paths, each behind a word that says what became of it, and why. Of many with the same reason it names the
-// first, and counts the others. A file of a remote that cannot be read has no path: its reason names it.
+// Note names paths, each behind a word that says what became of it, and why. A file of a remote that cannot be read has
+// no path: its reason names it.
 func (a *App) Note(word string, notes []engine.Note) {
-	more := map[string]int{}
 	for _, n := range notes {
-		if more[n.Reason]++; more[n.Reason] > notesMost {
-			continue
-		}
 		about := word
 		if n.Path != "" {
 			about += ": " + show.Quote(n.Path)
 		}
 		show.Say(a.Err, "%s: %s\n", about, n.Reason)
-	}
-	for _, reason := range slices.Sorted(maps.Keys(more)) {
-		if n := more[reason] - notesMost; n > 0 {
-			show.Say(a.Err, "%s: %s: %s\n", word, show.Count(n, "more path"), reason)
-		}
 	}
 }
 
