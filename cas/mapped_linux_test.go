@@ -137,3 +137,23 @@ func TestWhatOtherFilesTakeUpIsNotTakenForTheStores(t *testing.T) {
 		t.Errorf("%d bytes of the store are in memory, fewer than were read last", is)
 	}
 }
+
+// The frames lie in another order than the rows: to look at each once more, as a large stage
+// ends, reads the store all over.
+func TestWhatAStageHasFoundIsNotReadOnceMoreAtItsEnd(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	s.parts.batch, s.parts.load = 1, 1 // each is written at once, as of a large stage
+	var payloads [][]byte
+	for range 200 {
+		payloads = append(payloads, noise(r, 1<<10))
+	}
+	put(t, s, payloads...)
+	must(t, s.Close())
+	put(t, s, payloads...)
+	for _, k := range s.idle.files {
+		if k.writable && k.resident.touched < len(payloads)/2*aroundBytes {
+			return
+		}
+	}
+	t.Errorf("the frames were looked at by the writer: %+v", s.idle.files)
+}

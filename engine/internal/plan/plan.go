@@ -266,6 +266,9 @@ func (p *planner) remove(c tree.Change) error {
 
 // standing takes the directories out of the plan that would go, and in which something is kept.
 func (p *planner) standing() {
+	if len(p.holding) == 0 {
+		return // as nearly always
+	}
 	stands := func(path string, from, to apply.Node) bool {
 		return from.Mode.IsDir() && to.Mode.Type() == tree.Absent && p.holding[path]
 	}
