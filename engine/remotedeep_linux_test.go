@@ -6,7 +6,25 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
+
+// Nobody records a pipe, or names it. So it decides nothing about the file of that name at home.
+func TestAPipeElsewhereDeletesNothingThatStayedAtHome(t *testing.T) {
+	p, e, remote, there, n := homeAndThere(t, "a.pem", "file")
+	there.must(unix.Mkfifo(filepath.Join(there.dir, "a.pem"), 0o600))
+	if s := there.snap(n, "2", nil); len(s.Skipped) != 1 || s.Skipped[0].Path != "a.pem" {
+		t.Errorf("of the file that stays at home it says %v", s.Skipped)
+	}
+	origin, err := n.Remotes().Find("")
+	there.must(err)
+	there.mustPush(n, origin)
+	p.fetchedAndRestored(e, remote)
+	if !p.exists("a.pem") {
+		t.Error("it was deleted at home")
+	}
+}
 
 // Each level is a tree that says where the next one is: who reads one at a time asks as often as there are levels.
 func TestATreeOfManyLevelsGoesToARemoteAndBack(t *testing.T) {

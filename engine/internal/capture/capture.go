@@ -218,12 +218,8 @@ func (c *capture) fill(ctx context.Context, r *worktree.Result, save worktree.Sa
 	if len(c.how.Elsewhere) == 0 {
 		return nil
 	}
-	root, err := dirfd.OpenRoot(c.Root)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	s.Skipped = append(s.Skipped, elsewhere(c.how.Elsewhere, root.OpenDir)...)
+	seen := tree.Finder{State: s.State, Algorithm: c.Objects.Algorithm, Load: s.Trees}
+	s.Skipped = append(s.Skipped, elsewhere(c.how.Elsewhere, s.Skipped, seen.Lookup)...)
 	return nil
 }
 
