@@ -148,7 +148,7 @@ func (w *watch) loop(ctx context.Context) {
 		if w.idle > 0 && idle > w.idle {
 			return
 		}
-		pace, rests := w.pace(idle)
+		pace, rests := w.pace(idle, last.After(w.seen))
 		if stirs = nil; rests && !w.noPoints {
 			stirs = w.Watch.Stirs()
 		}
@@ -156,12 +156,12 @@ func (w *watch) loop(ctx context.Context) {
 	}
 }
 
-// pace is how long until there may be something to do. Where nothing has happened for a
-// minute it rests until the kernel tells of something: the time is only for what nobody
-// tells, that its socket is gone or it has waited long enough.
-func (w *watch) pace(idle time.Duration) (pace time.Duration, rests bool) {
+// pace is how long until there may be something to do. Where all that has changed is in a
+// point, or nothing has happened for a minute, it rests until the kernel tells of something:
+// the time is only for what nobody tells, that its socket is gone or it has waited long enough.
+func (w *watch) pace(idle time.Duration, changed bool) (pace time.Duration, rests bool) {
 	usual := min(w.quiet, time.Second) / 4
-	if watched, _ := w.Watch.State(); idle < time.Minute || !watched {
+	if watched, _ := w.Watch.State(); !watched || idle < time.Minute && (changed || w.noPoints) {
 		return usual, false
 	}
 	pace = time.Minute
