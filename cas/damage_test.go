@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
@@ -271,4 +273,33 @@ func TestAListOfFreePagesThatIsNotInOrderIsNotWrittenBy(t *testing.T) {
 			t.Errorf("%d records, %v", len(list), err)
 		}
 	}
+}
+
+// Each chunk of a list is right there, and so is the seal of the row, and it is another object's: nobody but who forges it
+// writes that.
+func TestAListWithTheChunksOfAnotherObjectIsDamage(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	ids := put(t, s, noise(r, wholeMax+40000), noise(r, wholeMax+40000))
+	must(t, s.Close())
+	db, err := bolt.Open(s.Path(), 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(objectsBucket)
+		mine, err := decodeObject(ids[0].Bytes(), b.Get(ids[0].Bytes()))
+		other, err2 := decodeObject(ids[1].Bytes(), b.Get(ids[1].Bytes()))
+		return errors.Join(err, err2, b.Put(ids[0].Bytes(), other.encode(ids[0].Bytes())), b.Put(ids[1].Bytes(), mine.encode(ids[1].Bytes())))
+	}))
+	must(t, db.Close())
+	must(t, os.Remove(s.Path()+lockSuffix)) // it has the transaction before
+	s, err = Open(t.Context(), s.Path(), nil)
+	must(t, err)
+	defer s.Close()
+	must(t, s.View(t.Context(), func(v *View) error {
+		for _, id := range ids {
+			if _, _, err := v.Object(id); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%v: %v", id, err)
+			}
+		}
+		return nil
+	}))
 }

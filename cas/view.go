@@ -82,7 +82,7 @@ func (v *View) Stored(id oid.ID) (int64, error) {
 	return n, nil
 }
 
-// Object returns an object's kind and payload, or [ErrNotFound]. Each chunk is
+// Object returns an object's kind and payload, or [ErrNotFound]. The payload is
 // compared with its id; damage gives [ErrCorrupt] naming the object.
 func (v *View) Object(id oid.ID) (kind oid.Kind, payload []byte, err error) {
 	o, err := v.each(id, func(raw []byte) {
@@ -94,6 +94,9 @@ func (v *View) Object(id oid.ID) (kind oid.Kind, payload []byte, err error) {
 	})
 	if err != nil {
 		return 0, nil, err
+	}
+	if o.form == list && v.s.meta.algorithm.Sum(o.kind, payload) != id { // its chunks are right, and may be another object's
+		return 0, nil, lost(id, fmt.Errorf("%w: its chunks are not its own", ErrCorrupt))
 	}
 	return o.kind, payload, nil
 }

@@ -54,8 +54,9 @@ var (
 
 // A Source writes the whole content with an id, that of a file or the target
 // of a symbolic link, to w. It is called by several goroutines at once. If it
-// fails after it wrote, what it wrote is thrown away.
-type Source func(ctx context.Context, id oid.ID, w io.Writer) error
+// fails after it wrote, what it wrote is thrown away. Checked says that it has compared
+// what it wrote with the id; what it has not is compared here.
+type Source func(ctx context.Context, id oid.ID, w io.Writer) (checked bool, err error)
 
 // Options of [Apply]. Alg is required; otherwise the zero value is
 // recommended.

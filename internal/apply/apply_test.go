@@ -265,19 +265,19 @@ func TestWrongContentIsNotWritten(t *testing.T) {
 	from.make(t, root)
 	to := world{"a": file("2"), "l": link("2"), "big": file(strings.Repeat("x", 3<<20)), "ok": file("ok"), "none": file("none")}
 	lost := errors.New("lost")
-	src := func(ctx context.Context, id oid.ID, w io.Writer) error {
+	src := func(ctx context.Context, id oid.ID, w io.Writer) (checked bool, err error) {
 		switch id {
 		case to["ok"].node().ID:
-			_, err := io.WriteString(w, "ok")
-			return err
+			_, err = io.WriteString(w, "ok")
 		case to["none"].node().ID:
-			return lost
-		case to["big"].node().ID:
-			_, err := io.WriteString(w, strings.Repeat("y", 3<<20))
-			return err
+			return false, lost
+		case to["big"].node().ID: // what went to the file is compared, whatever is said of it
+			_, err = io.WriteString(w, strings.Repeat("y", 3<<20))
+			return true, err
+		default:
+			_, err = io.WriteString(w, "wrong")
 		}
-		_, err := io.WriteString(w, "wrong")
-		return err
+		return false, err
 	}
 	out, err := apply.Apply(t.Context(), root, plan(t, root, to, nil), src, &apply.Options{Alg: oid.SHA1})
 	must(t, err)

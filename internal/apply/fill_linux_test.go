@@ -29,9 +29,9 @@ func filledLike(t *testing.T, base string, texts map[string][]byte, steps []appl
 	var mu sync.Mutex
 	shared = map[string]bool{}
 	must(t, os.Mkdir(filepath.Join(base, "new"), 0o755))
-	src := func(_ context.Context, id oid.ID, w io.Writer) error {
+	src := func(_ context.Context, id oid.ID, w io.Writer) (bool, error) {
 		_, err := w.Write(contents[id])
-		return err
+		return false, err
 	}
 	how := &apply.Filling{Alg: oid.SHA1, Like: filepath.Join(base, "old")}
 	how.Cloned(func(path string) { mu.Lock(); shared[path] = true; mu.Unlock() })
@@ -156,10 +156,10 @@ func TestWhatArrivesIsWrittenAndTheRestIsAskedFor(t *testing.T) {
 		t.Error("it does not know what has arrived")
 	}
 	var asked []oid.ID
-	out, err := f.Finish(t.Context(), func(_ context.Context, id oid.ID, w io.Writer) error {
+	out, err := f.Finish(t.Context(), func(_ context.Context, id oid.ID, w io.Writer) (bool, error) {
 		asked = append(asked, id)
 		_, err := io.WriteString(w, "later")
-		return err
+		return false, err
 	})
 	must(t, err)
 	if len(asked) != 1 || asked[0] != id("later") || out.Written != 5 || len(out.Conflicts) != 1 || out.Conflicts[0].Path != "taken" {

@@ -59,9 +59,11 @@ func (k *sink) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// fill asks a Source for a content and checks it.
+// fill asks a Source for a content, and checks what the Source has not checked, and what
+// went to the file.
 func (k *sink) fill(ctx context.Context, src Source, id oid.ID) error {
-	if err := src(ctx, id, k); err != nil {
+	checked, err := src(ctx, id, k)
+	if err != nil || checked && k.file == nil {
 		return err
 	}
 	return k.check(id)

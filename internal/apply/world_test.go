@@ -164,21 +164,21 @@ func shelve(worlds ...world) *shelf {
 	return s
 }
 
-func (s *shelf) source(_ context.Context, id oid.ID, w io.Writer) error {
+func (s *shelf) source(_ context.Context, id oid.ID, w io.Writer) (checked bool, err error) {
 	s.mu.Lock()
 	data, ok := s.m[id]
 	s.mu.Unlock()
 	if !ok {
-		return fmt.Errorf("no content %v", id)
+		return false, fmt.Errorf("no content %v", id)
 	}
 	for len(data) > 0 { // in pieces, as a store gives it
 		n, err := io.WriteString(w, data[:min(len(data), 64<<10)])
 		if err != nil {
-			return err
+			return false, err
 		}
 		data = data[n:]
 	}
-	return nil
+	return false, nil
 }
 
 // run applies the steps and fails on an error.

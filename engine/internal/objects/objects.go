@@ -121,7 +121,8 @@ func (o *Objects) Write(ctx context.Context, w io.Writer, id oid.ID) error {
 	if o.Git == nil {
 		return missing(id)
 	}
-	return o.writeFromGit(ctx, w, id)
+	_, err = o.writeFromGit(ctx, w, id)
+	return err
 }
 
 // Beginning returns a blob, or, if it is longer than max, not the whole but its first
@@ -152,19 +153,19 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// writeFromGit streams a blob of git. Where that fails w may have a beginning.
-func (o *Objects) writeFromGit(ctx context.Context, w io.Writer, id oid.ID) error {
+// writeFromGit streams an object of git, and reports whether it is a blob. Where that fails w may have a beginning.
+func (o *Objects) writeFromGit(ctx context.Context, w io.Writer, id oid.ID) (blob bool, err error) {
 	from, err := o.Git.Stream(id)
 	if err != nil {
-		return gitError(id, err)
+		return false, gitError(id, err)
 	}
 	defer from.Data.Close()
 	r := &failing{ctx: ctx, r: from.Data}
 	_, err = io.Copy(w, r)
 	if r.err != nil {
-		return gitError(id, r.err)
+		err = gitError(id, r.err)
 	}
-	return err
+	return from.Kind == oid.Blob, err
 }
 
 // A failing reader tells its own errors from those of the writer that its bytes

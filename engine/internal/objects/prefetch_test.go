@@ -19,6 +19,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // kit is objects with a store, and with a repository if git is wanted.
@@ -88,13 +89,32 @@ func TestWhatIsReadAheadIsWhatIsThere(t *testing.T) {
 	texts, ids = append(texts, "not announced"), append(ids, k.keep("not announced")...)
 	for i, id := range ids {
 		var buf bytes.Buffer
-		if err := p.Write(ctx, id, &buf); err != nil || buf.String() != texts[i] {
+		if _, err := p.Write(ctx, id, &buf); err != nil || buf.String() != texts[i] {
 			t.Fatalf("%v is %.40q, %v; want %.40q", id, buf.String(), err, texts[i])
 		}
 	}
 	none := k.Algorithm.Sum(oid.Blob, []byte("nowhere"))
-	if err := k.Prefetch([]oid.ID{none}).Write(ctx, none, &bytes.Buffer{}); err == nil {
+	if _, err := k.Prefetch([]oid.ID{none}).Write(ctx, none, &bytes.Buffer{}); err == nil {
 		t.Error("what is nowhere was read")
+	}
+}
+
+// An entry that calls a tree a file must not make a file of its bytes: whoever asks compares what is not checked.
+func TestATreeIsNoCheckedContentOfAFile(t *testing.T) {
+	k, ctx := newKit(t, true), context.Background()
+	text := k.r.Give("a blob", "hash-object", "-w", "--stdin")
+	inGit := k.r.Parse(k.r.Give("100644 blob "+strings.TrimSpace(text)+"\tname\n", "mktree"))
+	stage := k.s.Stage()
+	inStore, err := stage.Put(ctx, oid.Tree, tree.Encode([]tree.Entry{{Name: "other", Mode: tree.GitFile, ID: k.r.Parse(text)}}, k.Algorithm), oid.ID{})
+	if err = errors.Join(err, stage.Commit(ctx, nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []oid.ID{inGit, inStore, k.r.Parse(text)} {
+		var buf bytes.Buffer
+		checked, err := k.Prefetch([]oid.ID{id}).Write(ctx, id, &buf)
+		if err != nil || buf.Len() == 0 || checked != (id == k.r.Parse(text)) {
+			t.Errorf("%v: %d bytes, checked: %v, %v", id, buf.Len(), checked, err)
+		}
 	}
 }
 
@@ -108,7 +128,7 @@ func TestWhatIsLeftOutIsNotReadAheadAndTheListIsNotCopied(t *testing.T) {
 	ids := k.keep(texts...)
 	p := k.Prefetch(ids).Except(func(id oid.ID) bool { return id != ids[0] && id != ids[5] })
 	var buf bytes.Buffer
-	if err := p.Write(ctx, ids[0], &buf); err != nil || buf.String() != texts[0] {
+	if checked, err := p.Write(ctx, ids[0], &buf); err != nil || !checked || buf.String() != texts[0] {
 		t.Fatalf("%q, %v", buf.String(), err)
 	}
 	if have := p.batches[0].have; len(have) != 1 || string(have[ids[5]].payload) != texts[5] {
@@ -118,7 +138,7 @@ func TestWhatIsLeftOutIsNotReadAheadAndTheListIsNotCopied(t *testing.T) {
 		t.Error("the list was copied")
 	}
 	buf.Reset()
-	if err := p.Write(ctx, ids[7], &buf); err != nil || buf.String() != texts[7] {
+	if _, err := p.Write(ctx, ids[7], &buf); err != nil || buf.String() != texts[7] {
 		t.Errorf("what was left out and is asked for all the same is %q, %v", buf.String(), err)
 	}
 }
@@ -134,7 +154,7 @@ func TestReadingAheadKeepsFewRuns(t *testing.T) {
 	for pass := range 2 { // in the second what was dropped is read as usual
 		for i := pass; i < len(ids); i += batchObjects {
 			var buf bytes.Buffer
-			if err := p.Write(ctx, ids[i], &buf); err != nil || buf.String() != texts[i] {
+			if _, err := p.Write(ctx, ids[i], &buf); err != nil || buf.String() != texts[i] {
 				t.Fatalf("content %d is %q, %v", i, buf.String(), err)
 			}
 		}
