@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 )
 
@@ -43,9 +44,16 @@ func (e *Engine) inherit(ctx context.Context, used bool) error {
 		return nil
 	}
 	defer h.Close()
-	n, err := h.Pass(ctx, &locate.Target{
-		View: e.view, Store: e.needStore, Owner: e.owner(), Algorithm: e.alg, Identity: e.identity(), Progress: e.progress("take over"),
-	})
+	remotes, n := &away.Remotes{Dir: folder}, 0
+	url, err := remotes.Begun()
+	if err == nil && url != "" {
+		err = fmt.Errorf("a resume of %s has not ended: the same command goes on with it", url)
+	}
+	if err == nil {
+		n, err = h.Pass(ctx, &locate.Target{
+			View: e.view, Store: e.needStore, Owner: e.owner(), Algorithm: e.alg, Identity: e.identity(), Progress: e.progress("take over"),
+		})
+	}
 	if err == nil {
 		_ = locate.NoteTaken(folder, e.successor()) // without it the next command looks again, and finds nothing new
 	}
@@ -56,6 +64,9 @@ func (e *Engine) inherit(ctx context.Context, used bool) error {
 		e.conf.Warn(fmt.Sprintf("the history from before this was a git repository is not here yet: %v (\"rewind --no-git list\" has it)", err))
 	case n > 0:
 		e.conf.Warn(fmt.Sprintf("what was recorded before this was a git repository, or by a program that began before, is here now (snapshots: %d), in rewind's own store alone, and found by its old ids too. The old store is not needed any more: rewind stores --remove %s", n, filepath.Base(folder)))
+		if list, _ := remotes.List(); len(list) > 0 { // under the new ids all of it would go there once more
+			e.conf.Warn(fmt.Sprintf("its remotes are not known here, such as %s: \"rewind remote add\" adds one, and all is pushed there anew", list[0].URL))
+		}
 	}
 	return nil
 }

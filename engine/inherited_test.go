@@ -304,3 +304,52 @@ func TestAnUndoAfterGitInitKnowsWhatTheRestoreMade(t *testing.T) {
 		t.Errorf("an ignored file that the restore brought back, and nobody changed: %+v, %v", r, err)
 	}
 }
+
+func TestARepositoryInheritsWhatItsDirectoryWasResumedFrom(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		newPlace(t, true) // skips without git
+		p := newPlace(t, git)
+		p.born()
+		p.env["REWIND_SECRETS"], p.env["REWIND_REMOTE_SECRETS"] = "*.pem", "false"
+		p.write("key.pem", "PRIVATE KEY\n")
+		e := p.open()
+		p.snap(e, "one", &SnapshotOptions{Label: "first"})
+		m := p.newRemote(e)
+		p.mustPush(e, m)
+		there, _, r := elsewhere(t, m.URL, "")
+		there.initGit()
+		n := there.open()
+		if w := n.Warnings(); len(w) != 2 || !strings.Contains(w[0], "(snapshots: 1)") || !strings.Contains(w[1], m.URL) {
+			t.Errorf("git %v: warnings %q", git, w)
+		}
+		for _, s := range []*Snapshot{there.find(n, r.Snapshot.ID.String()), there.find(n, there.snap(n, "two", nil).ID.String())} {
+			if len(s.Skipped) != 1 || s.Skipped[0] != r.AtHome[0] {
+				t.Errorf("git %v: what stays at home is forgotten: %+v", git, s.Skipped)
+			}
+		}
+		if list := there.list(n, nil); len(list) != 2 || list[1].Label() != "first" {
+			t.Errorf("git %v: %+v", git, list)
+		}
+	}
+}
+
+func TestAResumeThatHasNotEndedIsInheritedWhenItHas(t *testing.T) {
+	newPlace(t, true) // skips without git
+	p, m := pushedPlace(t)
+	there := newPlace(t, false)
+	there.born()
+	there.resumeSome(m.URL)
+	there.initGit()
+	e := there.open()
+	if w := e.Warnings(); len(w) != 1 || !strings.Contains(w[0], "a resume of "+m.URL+" has not ended") || len(there.list(e, nil)) > 0 {
+		t.Errorf("warnings %q", w)
+	}
+	_, err := resumed(there, there.dir, m.URL, "")
+	p.must(err)
+	p.wantShown(there.dir, p.shown(p.dir))
+	e = there.open()
+	if w := e.Warnings(); len(w) != 2 || there.storeOf(e) == nil {
+		t.Errorf("warnings %q", w)
+	}
+	there.wantClean(e)
+}

@@ -76,9 +76,18 @@ func (e *Engine) needStore(ctx context.Context) (*cas.Store, error) {
 		return nil, err
 	}
 	if e.repo == nil && e.beside == nil {
-		_ = locate.Note(e.dir, e.root, e.opt.NoGit || e.aside != "") // without it the store is not found when the directory is renamed
+		_ = locate.Note(e.dir, e.root, e.isApart()) // without it the store is not found when the directory is renamed
 	}
 	return s, nil
+}
+
+// isApart reports whether somebody wants the store beside git. A resume leaves git out unasked: its directory is empty.
+func (e *Engine) isApart() bool {
+	if e.opt.NoGit {
+		url, err := e.Remotes().Begun()
+		return err != nil || url == ""
+	}
+	return e.aside != ""
 }
 
 // openStore opens the store if it exists, or makes it.
