@@ -168,3 +168,20 @@ func TestARoundTripDeletesNothingThatStayedAtHome(t *testing.T) {
 		p.wantShown(p.dir, want)
 	}
 }
+
+func TestAFetchCountsEachSnapshotThatNamesWhatStaysWhoeverPushedIt(t *testing.T) {
+	for _, names := range [][]string{{"key.pem"}, manyKeys()} { // of many a record has the names elsewhere
+		p, e, remote, there, n := homeAndThere(t, names...)
+		origin, err := n.Remotes().Find("")
+		p.must(err)
+		there.snap(n, "2", nil)
+		there.snap(n, "3", nil)
+		there.mustPush(n, origin)
+		if f, err := p.fetched(e, remote); err != nil || len(f.Snapshots) != 2 || f.AtHome != 2 {
+			t.Errorf("%d of those that lack something: %v, %v", f.AtHome, f.Snapshots, err)
+		}
+		if f, err := p.fetched(e, remote); err != nil || len(f.Snapshots) != 0 || f.AtHome != 0 {
+			t.Errorf("of none that came: %+v, %v", f, err)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/remote/restic"
@@ -201,16 +202,29 @@ func (v *receiver) tryTake(list []*Distant, where string, newest bool, out *Fetc
 		return nil
 	})
 	if err == nil {
-		for i, s := range got {
-			out.Snapshots = append(out.Snapshots, s.Snapshot)
-			if !list[i].full.IsZero() {
-				out.AtHome++
-			}
-		}
 		clear(v.p.trees)
 		v.note(list, got)
+		err = v.count(got, out)
 	}
 	return objects.StoreError(err)
+}
+
+// count counts what was recorded. What stays at home is asked of each snapshot: one that another machine took of a part
+// was not cut when it went there, and names it all the same.
+func (v *receiver) count(got []*pulled, out *Fetched) error {
+	var full []*records.Snapshot
+	for _, s := range got {
+		out.Snapshots = append(out.Snapshots, s.Snapshot)
+		c := *s.Snapshot
+		full = append(full, &c)
+	}
+	err := (&lookup.Reader{Objects: v.r.Objects}).Fill(v.p.ctx, full...)
+	for _, s := range full {
+		if slices.ContainsFunc(s.Skipped, func(n records.Note) bool { return n.Reason == retention.AtHome }) {
+			out.AtHome++
+		}
+	}
+	return err
 }
 
 // takeCopy records a snapshot as another file has it, after one has failed. If all do it is left.
