@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -109,6 +110,9 @@ func (a *app) fork(ctx context.Context, e *engine.Engine, s *engine.Snapshot, di
 	a.Progress.Clear()
 	made.Conflicts = append(made.Conflicts, made.Taken.Failed...)
 	a.Note("conflict", made.Conflicts)
+	if along == nil { // else the present may have had them
+		a.noteLacking(s)
+	}
 	how.took = time.Since(begin)
 	a.printFork(made, along, dir, how)
 	return cli.Outcome(made.Restored)
@@ -333,12 +337,18 @@ func exportCommand(a *app) *cobra.Command {
 		}
 		a.Progress.Clear()
 		a.Note("not as recorded", r.Conflicts)
+		a.noteLacking(s)
 		show.Say(a.Out, "wrote %s to %s\n", show.Count(r.Written, "file"), args[1])
 		if isBelow(e.Root(), dir) {
 			show.Say(a.Err, "rewind: note: %s is in the worktree: the next snapshot records it, unless it is ignored\n", args[1])
 		}
 		return cli.Outcome(r)
 	})
+}
+
+// noteLacking names what a snapshot does not have, and so nobody can write elsewhere.
+func (a *app) noteLacking(s *engine.Snapshot) {
+	a.NoteFirst("not written", s, slices.DeleteFunc(slices.Clone(s.Skipped), func(n engine.Note) bool { return n.Kept }))
 }
 
 // isBelow reports whether a directory that is there lies below another one.

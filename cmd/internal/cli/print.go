@@ -64,6 +64,17 @@ func (a *App) Note(word string, notes []engine.Note) {
 	}
 }
 
+// firstMost is how many paths are named of those that a snapshot lacks: they may be thousands.
+const firstMost = 20
+
+// NoteFirst names what a snapshot lacks, as Note does: of much the first, and who names all.
+func (a *App) NoteFirst(word string, s *engine.Snapshot, notes []engine.Note) {
+	a.Note(word, notes[:min(len(notes), firstMost)])
+	if more := len(notes) - firstMost; more > 0 {
+		show.Say(a.Err, "%s: %s (\"rewind show %s\" names all)\n", word, show.Count(more, "more path"), s.ID.Short())
+	}
+}
+
 // NoteLeft names what stays or stayed as it is, and what has both versions now.
 func (a *App) NoteLeft(kept, conflicts, marked []engine.Note) {
 	a.Note("kept", kept)

@@ -72,7 +72,7 @@ func (a *app) resume(c *cobra.Command, args []string) (err error) {
 	a.Progress.Clear()
 	a.Note("conflict", r.Written.Conflicts)
 	a.Note("left", r.Fetched.Left)
-	a.notHere(r)
+	a.NoteFirst("not here", r.Snapshot, r.AtHome)
 	a.Warn(dated(r))
 	snapshots := len(r.Fetched.Snapshots) + r.Fetched.There
 	if a.JSON {
@@ -85,17 +85,6 @@ func (a *app) resume(c *cobra.Command, args []string) (err error) {
 		return exit.ErrPartial
 	}
 	return nil
-}
-
-// notHereMost is how many paths are named that stayed on the other machine: they may be thousands.
-const notHereMost = 20
-
-// notHere names what stayed on the machine that recorded the snapshot: of much the first, and who names all.
-func (a *app) notHere(r *away.Resumed) {
-	a.Note("not here", r.AtHome[:min(len(r.AtHome), notHereMost)])
-	if more := len(r.AtHome) - notHereMost; more > 0 {
-		show.Say(a.Err, "not here: %s (\"rewind show %s\" names all)\n", show.Count(more, "more path"), r.Snapshot.ID.Short())
-	}
 }
 
 // dated tells of a date that is still to come.

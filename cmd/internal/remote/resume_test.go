@@ -1,13 +1,10 @@
 package remote
 
 import (
-	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -27,24 +24,5 @@ func TestADateThatIsToComeIsTold(t *testing.T) {
 	there.Of = oid.SHA1.Sum(oid.Blob, nil)
 	if err := dated(r); err == nil || !strings.Contains(err.Error(), "it was passed over, and \"rewind fetch\" brings it here") {
 		t.Errorf("of one that was passed over it says %v", err)
-	}
-}
-
-func TestOfThousandsOfPathsThatAreNotHereTheFirstAreNamed(t *testing.T) {
-	var out bytes.Buffer
-	a := &app{&cli.App{Stdio: cli.Stdio{Err: &out}}}
-	r := &away.Resumed{Snapshot: &engine.Snapshot{ID: oid.SHA1.Sum(oid.Blob, nil)}}
-	for i := range notHereMost {
-		r.AtHome = append(r.AtHome, engine.Note{Path: engine.Path(fmt.Sprint(i)), Reason: "it stays"})
-	}
-	a.notHere(r)
-	if n := strings.Count(out.String(), ": it stays\n"); n != notHereMost || strings.Contains(out.String(), "more") {
-		t.Errorf("of %d paths: %s", notHereMost, out.String())
-	}
-	out.Reset()
-	r.AtHome = append(r.AtHome, r.AtHome...)
-	a.notHere(r)
-	if n := strings.Count(out.String(), ": it stays\n"); n != notHereMost || !strings.HasSuffix(out.String(), "not here: 20 more paths (\"rewind show "+r.Snapshot.ID.Short()+"\" names all)\n") {
-		t.Errorf("of %d paths: %s", 2*notHereMost, out.String())
 	}
 }
