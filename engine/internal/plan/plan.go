@@ -205,7 +205,7 @@ func (p *planner) add(c tree.Change) error {
 // not selected. A path that is never written needs none: redo would not know
 // what brought them.
 func (p *planner) makeParents(path string) error {
-	if len(p.parents) == 0 || slices.ContainsFunc(strings.Split(path, "/"), tree.DotGit) {
+	if len(p.parents) == 0 || isGits(path) {
 		return nil
 	}
 	for _, dir := range p.parents {
@@ -221,6 +221,11 @@ func (p *planner) makeParents(path string) error {
 	}
 	p.parents = nil
 	return nil
+}
+
+// isGits reports whether a path is git's own. A step there does nothing but say so.
+func isGits(path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), tree.DotGit)
 }
 
 // keptConverted is why a file cannot be restored from what git has of it.
@@ -308,8 +313,11 @@ func (p *planner) step(c tree.Change) error {
 	if p.goal.Made != nil {
 		p.stepped[c.Path] = true
 	}
+	if c.From.Mode.Type() == tree.Absent && s.Have.Mode.IsDir() && !rights(&s) && !isGits(c.Path) {
+		return nil // a directory that the scan left out is there as the target has it
+	}
 	p.plan.Steps = append(roomier(p.plan.Steps), s)
-	p.plan.Changes = append(roomier(p.plan.Changes), changeOf(c))
+	p.plan.Changes = append(roomier(p.plan.Changes), Change{Path: c.Path, From: s.Have, To: s.Want})
 	return p.bound.count(c.Path)
 }
 

@@ -196,6 +196,26 @@ func TestTheRulesAboveAPathAreAskedOncePerDirectory(t *testing.T) {
 	}
 }
 
+// Directories may be there that the scan left out, because they are ignored.
+func TestADirectoryThatIsThereIsNotMade(t *testing.T) {
+	m := newMemory()
+	m.lying["same"], m.lying["closed"] = tree.Dir|0o755, tree.Dir|0o700
+	target := &Target{State: m.state(map[string]string{"same/f": "1", "closed/f": "1", "new/f": "1"})}
+	p, err := New(&Present{Disk: m, State: m.state(nil)}, Goal{Target: target, Paths: &Selection{}}, m.from())
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := map[string]tree.Mode{"closed": tree.Dir | 0o700, "closed/f": 0, "new": 0, "new/f": 0, "same/f": 0}
+	if len(p.Steps) != len(was) || len(p.Changes) != len(was) {
+		t.Errorf("steps at %q, changes %+v", steps(p), p.Changes)
+	}
+	for _, c := range p.Changes {
+		if from, known := was[c.Path]; !known || c.From.Mode != from {
+			t.Errorf("%s was %o, want %o", c.Path, c.From.Mode, from)
+		}
+	}
+}
+
 func TestAPipeInPlaceOfAFileIsADifference(t *testing.T) {
 	m := newMemory()
 	from := &Target{State: m.state(map[string]string{"p": "1", "d/x": "1", "kept": "1"})}
