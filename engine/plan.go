@@ -112,7 +112,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 		return nil
 	}
 	t := &plan.Target{
-		State: s.State(), Skipped: map[string]string{}, Above: map[string]bool{}, Aside: map[string]bool{}, Nested: map[string]oid.ID{},
+		State: s.State(), Skipped: map[string]string{}, Above: map[string]string{}, Aside: map[string]bool{}, Nested: map[string]oid.ID{},
 		Limits: s.Limits, Ignore: s.Rules.Ignore, Exclude: s.Rules.Exclude, Fold: s.Rules.Fold,
 	}
 	for _, n := range s.Skipped {
@@ -120,8 +120,8 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 			t.Aside[p] = true
 		} else if t.Skipped[p] = ""; n.Reason == retention.Purged || n.Reason == retention.AtHome {
 			t.Skipped[p] = n.Reason
-			for dir := tree.Parent(p); dir != "" && !t.Above[dir]; dir = tree.Parent(dir) {
-				t.Above[dir] = true
+			for dir := tree.Parent(p); dir != "" && t.Above[dir] == ""; dir = tree.Parent(dir) {
+				t.Above[dir] = n.Reason
 			}
 		}
 	}

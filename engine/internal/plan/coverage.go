@@ -42,7 +42,8 @@ func newCoverage(target *Target, o Objects) *coverage {
 // or "" if it may go.
 func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 	if present.Mode.Type() == tree.Nested {
-		return keptNested, nil
+		why, err := c.excludes(p, true)
+		return cmp.Or(why, c.target.Above[p], keptNested), err
 	}
 	if reason, err := c.limits(p, present); reason != "" || err != nil {
 		return reason, err

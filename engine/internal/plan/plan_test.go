@@ -119,7 +119,7 @@ func TestOnlyWhatTheTargetCouldHaveHeldIsDeleted(t *testing.T) {
 
 func TestADirectoryStaysWithWhatStaysInIt(t *testing.T) {
 	m := newMemory()
-	target := &Target{State: m.state(map[string]string{"same": "1"}), Skipped: map[string]string{"d/deep/a": "elsewhere", "e/a": "elsewhere"}, Above: map[string]bool{"d": true, "d/deep": true, "e": true}}
+	target := &Target{State: m.state(map[string]string{"same": "1"}), Skipped: map[string]string{"d/deep/a": "elsewhere", "e/a": "elsewhere"}, Above: map[string]string{"d": "elsewhere", "d/deep": "elsewhere", "e": "elsewhere"}}
 	before := &Target{State: m.state(map[string]string{"same": "1", "d/deep/a": "1", "d/deep/b": "1", "d/gone/c": "1"})}
 	p, err := New(&Present{Disk: m, State: before.State}, Goal{Target: target, Paths: &Selection{}}, m.from())
 	if err != nil {
@@ -140,6 +140,19 @@ func TestADirectoryStaysWithWhatStaysInIt(t *testing.T) {
 		}
 		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
 			t.Errorf("differences at %q, want %q: %v", got, want, err)
+		}
+	}
+}
+
+func TestARepositoryStaysForTheReasonThatTheTargetKnows(t *testing.T) {
+	m := newMemory()
+	c := newCoverage(&Target{
+		State:   m.state(map[string]string{".gitignore": "out/\n"}),
+		Skipped: map[string]string{"home/f": "elsewhere", "shut": ""}, Above: map[string]string{"home": "elsewhere"},
+	}, m.from())
+	for path, want := range map[string]string{"home": "elsewhere", "shut": keptSkipped, "shut/in": keptSkipped, "out": keptIgnored, "new": keptNested} {
+		if why, err := c.keeps(path, tree.Node{Mode: tree.Nested | 0o755}); why != want || err != nil {
+			t.Errorf("%s stays: %q, want %q: %v", path, why, want, err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 type Target struct {
 	State   tree.State
 	Skipped map[string]string // paths that it left out, with what lies below them, and why they stay; "": it skipped them
-	Above   map[string]bool   // directories above those of which it says why they stay: it may lack them, too, for that alone
+	Above   map[string]string // directories above those of which it says why they stay, with that: it may lack them, too, for that alone
 	Aside   map[string]bool   // paths that it has, and that only its git tree could not hold
 	Nested  map[string]oid.ID // repositories inside the worktree → the blob of their info/exclude
 
@@ -45,7 +45,7 @@ func (t *Target) leftOut(p string) bool {
 // unsure reports whether nothing is known of a path that the target does not have: it was left out, or is a directory
 // that may have been, with what lay in it.
 func (t *Target) unsure(p string, n tree.Node) bool {
-	return t.leftOut(p) || t != nil && n.Mode.IsDir() && t.Above[p]
+	return t.leftOut(p) || t != nil && n.Mode.IsDir() && t.Above[p] != ""
 }
 
 // Why a path stays that a target with limits does not have.
