@@ -93,6 +93,33 @@ func TestNoRestoreDeletesAnIgnoredFile(t *testing.T) {
 	})
 }
 
+// What is told of a restore or a revert beforehand is what it then does.
+func TestAPlanNamesNoDirectoryInWhichAnIgnoredFileStays(t *testing.T) {
+	bothKinds(t, func(t *testing.T, p *place) {
+		p.write(".gitignore", "*.log\nout/\n")
+		e := p.open()
+		one := p.snap(e, "one", nil)
+		p.write("small/deep/a.log", "1")
+		p.write("large/a.log", strings.Repeat("1", 1<<20+1))
+		p.write("whole/deep/out/f", "1")
+		for _, dir := range []string{"small", "large", "whole", "goes"} {
+			p.write(dir+"/f", "1")
+		}
+		two := p.snap(e, "one", nil)
+		want := []string{"goes", "goes/f", "large/f", "small/f", "whole/f"}
+		for _, op := range []Op{{To: one.ID}, {Verb: "revert", Ranges: []Range{{From: two.ID, To: one.ID}}}} {
+			var told []string
+			for _, c := range p.plan(e, op).Changes {
+				told = append(told, string(c.Path))
+			}
+			if r := p.do(e, op); !slices.Equal(told, want) || r.Deleted != len(want) {
+				t.Errorf("%s: told %q, want %q; %d were deleted, kept %v", op.Verb, told, want, r.Deleted, r.Kept)
+			}
+			p.undo(e)
+		}
+	})
+}
+
 // Rules such as ".*" ignore the files that they stand in. A scan records those all the
 // same: a directory that was renamed and came back must not stay under both names.
 func TestAFileOfRulesThatIsIgnoredGoesLikeAnyOther(t *testing.T) {

@@ -105,15 +105,18 @@ func (s *Seen) Mode(path string) tree.Mode {
 	return st.Mode
 }
 
-// Empty reports whether the directory at a path holds nothing now.
-func (s *Seen) Empty(path string) bool {
+// Entries returns how many names the directory at a path has now, -1 if nobody can tell.
+func (s *Seen) Entries(path string) int {
 	dir, err := dirfd.OpenBelow(s.place.Root, path)
 	if err != nil {
-		return false
+		return -1
 	}
 	defer dir.Close()
 	names, err := dir.List()
-	return err == nil && len(names) == 0
+	if err != nil {
+		return -1
+	}
+	return len(names)
 }
 
 // Class returns what the scan took a file for: ignored, and recorded though nobody

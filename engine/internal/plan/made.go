@@ -69,7 +69,7 @@ func (m Made) unseen(disk Disk, met map[string]bool) []string {
 			continue
 		}
 		now := disk.Mode(path)
-		if now == 0 || now.IsDir() != s.Want.Mode.IsDir() || now.IsDir() && !disk.Empty(path) {
+		if now == 0 || now.IsDir() != s.Want.Mode.IsDir() || now.IsDir() && disk.Entries(path) != 0 {
 			continue
 		}
 		out = append(out, path)

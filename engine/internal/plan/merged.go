@@ -115,7 +115,7 @@ func (g Guard) Done(at string, have, want tree.Node) bool {
 // Take takes the changes of a merge into the plan, in path order. Their From sides are
 // what the present has. Of a repository that comes back its own files do not.
 func (p *Plan) Take(present *Present, changes []tree.Change, ends []*Target) error {
-	t := &planner{present: present}
+	t := &planner{present: present, holding: map[string]bool{}}
 	for _, c := range changes {
 		if err := t.step(c); err != nil {
 			return err
@@ -128,6 +128,7 @@ func (p *Plan) Take(present *Present, changes []tree.Change, ends []*Target) err
 			p.Conflicts = append(p.Conflicts, apply.Note{Path: c.Path + "/.git", Reason: lostGit})
 		}
 	}
+	t.standing()
 	t.shut()
 	p.Changes, p.Steps = t.plan.Changes, apply.Order(t.plan.Steps)
 	return nil

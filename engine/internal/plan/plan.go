@@ -66,7 +66,7 @@ type planner struct {
 	met      map[string]bool // paths that differ, where something is taken back
 	stepped  map[string]bool // those that have a step, where something is taken back
 	lastKept string          // the last kept path: what lies below it stays unmentioned
-	holding  map[string]bool // directories in which something is kept
+	holding  map[string]bool // directories in which something stays
 	parents  []tree.Change   // directories that are not selected, but that something selected may need
 }
 
@@ -257,9 +257,7 @@ func (p *planner) remove(c tree.Change) error {
 	}
 	if reason != "" {
 		p.lastKept = c.Path
-		for dir := tree.Parent(c.Path); dir != "" && !p.holding[dir]; dir = tree.Parent(dir) {
-			p.holding[dir] = true
-		}
+		p.hold(tree.Parent(c.Path))
 		if reason == keptNotGits && p.cover.inNested(c.Path) {
 			return nil // of a repository inside the worktree git says nothing
 		}
@@ -267,18 +265,6 @@ func (p *planner) remove(c tree.Change) error {
 		return p.bound.count(c.Path)
 	}
 	return p.step(c)
-}
-
-// standing takes the directories out of the plan that would go, and in which something is kept.
-func (p *planner) standing() {
-	if len(p.holding) == 0 {
-		return // as nearly always
-	}
-	stands := func(path string, from, to apply.Node) bool {
-		return from.Mode.IsDir() && to.Mode.Type() == tree.Absent && p.holding[path]
-	}
-	p.plan.Steps = slices.DeleteFunc(p.plan.Steps, func(s apply.Step) bool { return stands(s.Path, s.Have, s.Want) })
-	p.plan.Changes = slices.DeleteFunc(p.plan.Changes, func(c Change) bool { return stands(c.Path, c.From, c.To) })
 }
 
 // reason tells why a path must stay although the target does not have it on

@@ -26,8 +26,8 @@ type Present struct {
 type Disk interface {
 	// Mode returns what lies at a path, [tree.Absent] for nothing.
 	Mode(path string) tree.Mode
-	// Empty reports whether the directory at a path holds nothing.
-	Empty(path string) bool
+	// Entries returns how many names the directory at a path has, -1 if nobody can tell.
+	Entries(path string) int
 	// Fingerprint returns by what a step recognises what the scan saw at a path. Sure asks
 	// for the zero Fingerprint where only the content can tell.
 	Fingerprint(path string, sure bool) apply.Fingerprint

@@ -27,6 +27,7 @@ func (p *planner) outlasts(c tree.Change) bool {
 		return false
 	}
 	p.lastKept = c.Path
+	p.hold(tree.Parent(c.Path))
 	if _, ours := p.goal.Made[c.Path]; ours {
 		p.plan.Kept = append(p.plan.Kept, apply.Note{Path: c.Path, Reason: keptChanged})
 	}
@@ -76,7 +77,7 @@ func (p *planner) holdsIgnored(c tree.Change) bool {
 	if s, ok := p.goal.Made[c.Path]; ok && displaces(&s) {
 		return false
 	}
-	return !c.To.Mode.IsDir() && p.present.Disk.Mode(c.Path).IsDir() && !p.present.Disk.Empty(c.Path)
+	return !c.To.Mode.IsDir() && p.present.Disk.Mode(c.Path).IsDir() && p.present.Disk.Entries(c.Path) != 0
 }
 
 // unasked reports whether the target's rules ignore a file that nobody has named.
