@@ -89,7 +89,7 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 		found, hidden, err := plan.CompareWith(e.target(from), seen.forPlan(), sel, o)
 		d.Changes = changesOf(found)
 		for i := 0; from == nil && i < len(found); i++ {
-			if unasked, _ := seen.Class(found[i].Path); unasked {
+			if _, unasked, _ := seen.Class(found[i].Path); unasked {
 				d.Ignored[Path(found[i].Path)] = true
 			}
 		}

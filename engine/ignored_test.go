@@ -144,6 +144,53 @@ func TestAFileOfRulesThatIsIgnoredGoesLikeAnyOther(t *testing.T) {
 	})
 }
 
+// A program that makes an environment writes rules into it that ignore all of it, and
+// themselves.
+func TestARestoreThatIsSaidTwiceDeletesNoIgnoredFile(t *testing.T) {
+	for _, rules := range []string{"", ".*\n"} {
+		bothKinds(t, func(t *testing.T, p *place) {
+			p.write(".gitignore", rules)
+			p.write("old/f", "1")
+			e := p.open()
+			s := p.snap(e, "one", nil)
+			for _, dir := range []string{"env", "old/env", "large", "old", "goes"} {
+				p.write(dir+"/.gitignore", "*\n")
+			}
+			p.write("env/made", "1")
+			p.write("old/env/lib/deep/made", "1")
+			p.write("large/made", strings.Repeat("1", 1<<20+1))
+			p.snap(e, "two", nil)
+			want := p.picture()
+			want["file"] = strings.Replace(want["file"], "two", "one", 1)
+			delete(want, "goes")
+			delete(want, "goes/.gitignore")
+			for range 2 {
+				r := p.putBack(e, s, Op{})
+				p.wantPicture("restore", want)
+				if got := keptPaths(r); !slices.Equal(got, []string{"env/.gitignore", "large/.gitignore", "old/.gitignore"}) {
+					t.Errorf("kept %v", r.Kept)
+				}
+			}
+		})
+	}
+}
+
+func TestRulesThatIgnoreOnlyWhatTheSnapshotHasGo(t *testing.T) {
+	bothKinds(t, func(t *testing.T, p *place) {
+		p.write("d/f", "1")
+		p.must(os.MkdirAll(filepath.Join(p.dir, "e/empty"), 0o755))
+		e := p.open()
+		s := p.snap(e, "one", nil)
+		then := p.picture()
+		p.write(".gitignore", "*\n")
+		p.write("d/f", "2")
+		before := p.picture()
+		p.putBack(e, s, Op{})
+		p.wantPicture("restore", then)
+		p.wantThereAndBack(e, before)
+	})
+}
+
 func TestUndoLeavesAnIgnoredFileThatWasEditedSince(t *testing.T) {
 	p := newPlace(t, true)
 	p.write(".gitignore", ".env\n")

@@ -20,6 +20,7 @@ type Entry struct {
 	Raw  oid.ID // of the bytes on disk; zero for directories
 	Git  oid.ID // in the git tree; zero if it is not there
 
+	Ignored bool // and recorded for another reason
 	Unasked bool // ignored, and no pattern names it
 	Tracked bool // in the index of its repository
 
@@ -48,7 +49,7 @@ func (r *Result) Lookup(path string) (Entry, bool) {
 	}
 	st := dirfd.Stat{Mode: e.Mode, Ino: e.Ino, Size: e.Size, Mtime: e.Mtime, Ctime: e.Ctime}
 	has := func(flags stattable.EntryFlags) bool { return e.Flags&flags != 0 }
-	return Entry{Stat: st, Raw: e.Raw, Git: e.Git, Unasked: has(stattable.Unasked), Tracked: has(stattable.Tracked), Young: has(stattable.Young | stattable.Fresh)}, true
+	return Entry{Stat: st, Raw: e.Raw, Git: e.Git, Ignored: has(stattable.Ignored), Unasked: has(stattable.Unasked), Tracked: has(stattable.Tracked), Young: has(stattable.Young | stattable.Fresh)}, true
 }
 
 // Recorded is the number of files and links that the scan recorded. It is known

@@ -119,11 +119,11 @@ func (s *Seen) Entries(path string) int {
 	return len(names)
 }
 
-// Class returns what the scan took a file for: ignored, and recorded though nobody
+// Class returns what the scan took a file for: ignored; recorded though it is and nobody
 // has named it; in the index of its repository.
-func (s *Seen) Class(path string) (unasked, tracked bool) {
+func (s *Seen) Class(path string) (ignored, unasked, tracked bool) {
 	at, _ := s.Result.Lookup(path)
-	return at.Unasked, at.Tracked
+	return at.Ignored, at.Unasked, at.Tracked
 }
 
 // Holds reports whether a file or link is there as a state has it. It reads a file

@@ -82,7 +82,7 @@ const (
 // Stays returns why a path of the present must stay as it is, "" if it may become what
 // is wanted. Conflict says that it is in the way, and no rule of ignored files keeps it.
 func (g Guard) Stays(at string, have, want tree.Node) (why string, conflict bool) {
-	unasked, _ := g.Present.Disk.Class(at)
+	_, unasked, _ := g.Present.Disk.Class(at)
 	if unasked = unasked && fileOrLink(have.Mode) && !g.asked(at); unasked && !fileOrLink(want.Mode) {
 		return keptMerged, false
 	}

@@ -8,6 +8,7 @@
 package plan
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -279,7 +280,11 @@ func (p *planner) reason(c tree.Change) (string, error) {
 	case c.To.Git.Name != "" && !p.goal.Target.leftOut(c.Path):
 		return keptOutside, nil
 	}
-	return p.cover.keeps(c.Path, c.From)
+	why, err := p.cover.keeps(c.Path, c.From)
+	if why != "" || err != nil || path.Base(c.Path) != ".gitignore" || c.From.Mode.Type() != tree.File {
+		return why, err
+	}
+	return p.guards(c.Path)
 }
 
 // keptOutside is why a file stays that a sparse checkout did not have on disk.

@@ -65,7 +65,7 @@ func (m *memory) state(files map[string]string) tree.State {
 
 func (m *memory) Mode(path string) tree.Mode                 { return m.lying[path] }
 func (m *memory) Entries(string) int                         { return 0 }
-func (m *memory) Class(string) (bool, bool)                  { return false, false }
+func (m *memory) Class(string) (_, _, _ bool)                { return }
 func (m *memory) Holds(string, apply.Node) bool              { return false }
 func (m *memory) Fingerprint(string, bool) apply.Fingerprint { return apply.Fingerprint{Ino: 7} }
 

@@ -31,9 +31,9 @@ type Disk interface {
 	// Fingerprint returns by what a step recognises what the scan saw at a path. Sure asks
 	// for the zero Fingerprint where only the content can tell.
 	Fingerprint(path string, sure bool) apply.Fingerprint
-	// Class returns what the scan took a file for: ignored, and recorded though
+	// Class returns what the scan took a file for: ignored; recorded though it is and
 	// nobody has named it; in the index of its repository.
-	Class(path string) (unasked, tracked bool)
+	Class(path string) (ignored, unasked, tracked bool)
 	// Holds reports whether a file or link is there as a state has it. It reads a
 	// file only if that has the length of the content.
 	Holds(path string, node apply.Node) bool

@@ -23,7 +23,7 @@ const (
 // ignored files do, and named only if the operation that is taken back brought
 // it, and it was changed since.
 func (p *planner) outlasts(c tree.Change) bool {
-	if unasked, _ := p.present.Disk.Class(c.Path); !unasked || c.From.Mode.IsDir() || p.goal.Made.has(c) {
+	if _, unasked, _ := p.present.Disk.Class(c.Path); !unasked || c.From.Mode.IsDir() || p.goal.Made.has(c) {
 		return false
 	}
 	p.lastKept = c.Path
@@ -95,7 +95,7 @@ func (p *planner) unasked(file string, mode tree.Mode) (bool, error) {
 	if ignored, err := p.cover.ignored(file); !ignored || err != nil {
 		return false, err
 	}
-	_, tracked := p.present.Disk.Class(file)
+	_, _, tracked := p.present.Disk.Class(file)
 	return !tracked || !p.cover.isNested(file), nil
 }
 

@@ -42,3 +42,76 @@ func (p *planner) standing() {
 func goes(from, to apply.Node) bool {
 	return from.Mode.Type() != tree.Absent && to.Mode.Type() == tree.Absent
 }
+
+// keptRules is why a new file of rules stays.
+const keptRules = "it is ignored, and so are files that stay beside it or below"
+
+// guards returns why a .gitignore stays that the target could have had and has not. One
+// that is ignored is a program's, as in a Python environment, with the files that it makes
+// ignored. Those stay, and without it the next restore would take them for new ones.
+func (p *planner) guards(file string) (string, error) {
+	if now, _, _ := p.present.Disk.Class(file); !now {
+		if then, err := p.cover.ignores(file, false); !then || err != nil {
+			return "", err
+		}
+	}
+	dir := tree.Parent(file)
+	now, _, err := tree.Lookup(p.present.State, dir, p.Algorithm, p.Tree)
+	if err != nil {
+		return "", err
+	}
+	then, _, err := tree.Lookup(p.goal.Target.State, dir, p.Algorithm, p.Tree)
+	if err != nil {
+		return "", err
+	}
+	if stays, err := p.holdsNew(dir, [2]tree.Node{now, then}); !stays || err != nil {
+		return "", err
+	}
+	return keptRules, nil
+}
+
+// holdsNew reports whether an ignored file that the target does not have lies in a
+// directory or below: one that is recorded, or a name that neither state knows. Sides is
+// what the present and the target have at the directory.
+func (p *planner) holdsNew(dir string, sides [2]tree.Node) (bool, error) {
+	known := map[string][2]tree.Node{}
+	for side, n := range sides {
+		list, err := tree.Children(n.State(), p.Algorithm, p.Tree)
+		if err != nil {
+			return false, err
+		}
+		for _, c := range list {
+			both := known[c.Name]
+			both[side] = c.Node
+			known[c.Name] = both
+		}
+	}
+	unknown := p.present.Disk.Entries(dir)
+	var below []string
+	for name, both := range known {
+		path := tree.Join(dir, name)
+		mode := both[0].Mode
+		if mode.Type() == tree.Absent {
+			mode = p.present.Disk.Mode(path)
+		}
+		if mode.Type() != tree.Absent {
+			unknown--
+		}
+		if _, unasked, _ := p.present.Disk.Class(path); unasked && both[1].Mode.Type() == tree.Absent {
+			return true, nil
+		}
+		if mode.Type() == tree.Dir {
+			below = append(below, name)
+		}
+	}
+	if unknown > 1 || unknown == 1 && p.present.Disk.Mode(tree.Join(dir, ".git")) == tree.Absent {
+		return true, nil
+	}
+	for _, name := range below {
+		holds, err := p.holdsNew(tree.Join(dir, name), known[name])
+		if holds || err != nil {
+			return holds, err
+		}
+	}
+	return false, nil
+}
