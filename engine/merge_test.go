@@ -213,6 +213,24 @@ func TestWhatAMergeDoes(t *testing.T) {
 	}
 }
 
+func TestARevertThatIsSaidTwiceDeletesNoIgnoredFile(t *testing.T) {
+	bothKinds(t, func(t *testing.T, p *place) {
+		p.write("f", "1")
+		e := p.open()
+		one := p.snap(e, "one", nil)
+		p.write("env/.gitignore", "*\n")
+		p.write("env/made", "1")
+		p.write("goes/.gitignore", "*\n")
+		two := p.snap(e, "two", nil)
+		for range 2 {
+			r := p.do(e, Op{Verb: "revert", Ranges: []Range{{From: two.ID, To: one.ID}}})
+			if !p.exists("env/.gitignore") || !p.exists("env/made") || p.exists("goes") || !slices.Equal(keptPaths(r), []string{"env/.gitignore", "env/made"}) {
+				t.Errorf("kept %v, conflicts %v", r.Kept, r.Conflicts)
+			}
+		}
+	})
+}
+
 func TestAFileThatChangesWhileItIsMergedIsAConflict(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()

@@ -73,11 +73,14 @@ func New(ctx context.Context, order Order, o plan.Objects) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := m.plan.Take(order.Present, changes, order.Ends, o); err != nil {
+		return nil, err
+	}
 	for _, list := range []*[]apply.Note{&m.plan.Kept, &m.plan.Conflicts, &m.plan.Marked} {
 		slices.SortStableFunc(*list, func(a, b apply.Note) int { return comparePaths(a.Path, b.Path) })
 		*list = slices.Compact(*list)
 	}
-	return &m.plan, m.plan.Take(order.Present, changes, order.Ends)
+	return &m.plan, nil
 }
 
 // merge brings to the present what changed from one state to another.

@@ -114,9 +114,19 @@ func (g Guard) Done(at string, have, want tree.Node) bool {
 
 // Take takes the changes of a merge into the plan, in path order. Their From sides are
 // what the present has. Of a repository that comes back its own files do not.
-func (p *Plan) Take(present *Present, changes []tree.Change, ends []*Target) error {
-	t := &planner{present: present, holding: map[string]bool{}}
+func (p *Plan) Take(present *Present, changes []tree.Change, ends []*Target, o Objects) error {
+	last := ends[len(ends)-1]
+	t := &planner{Objects: o, present: present, goal: Goal{Target: last}, cover: newCoverage(last, o), holding: map[string]bool{}}
 	for _, c := range changes {
+		why, err := t.guards(c)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			t.hold(tree.Parent(c.Path))
+			p.Kept = append(p.Kept, apply.Note{Path: c.Path, Reason: why})
+			continue
+		}
 		if err := t.step(c); err != nil {
 			return err
 		}

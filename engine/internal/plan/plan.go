@@ -8,7 +8,6 @@
 package plan
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -281,10 +280,10 @@ func (p *planner) reason(c tree.Change) (string, error) {
 		return keptOutside, nil
 	}
 	why, err := p.cover.keeps(c.Path, c.From)
-	if why != "" || err != nil || path.Base(c.Path) != ".gitignore" || c.From.Mode.Type() != tree.File {
+	if why != "" || err != nil {
 		return why, err
 	}
-	return p.guards(c.Path)
+	return p.guards(c)
 }
 
 // keptOutside is why a file stays that a sparse checkout did not have on disk.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"path"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -49,13 +50,16 @@ const keptRules = "it is ignored, and so are files that stay beside it or below"
 // guards returns why a .gitignore stays that the target could have had and has not. One
 // that is ignored is a program's, as in a Python environment, with the files that it makes
 // ignored. Those stay, and without it the next restore would take them for new ones.
-func (p *planner) guards(file string) (string, error) {
-	if now, _, _ := p.present.Disk.Class(file); !now {
-		if then, err := p.cover.ignores(file, false); !then || err != nil {
+func (p *planner) guards(c tree.Change) (string, error) {
+	if path.Base(c.Path) != ".gitignore" || c.From.Mode.Type() != tree.File || c.To.Mode.Type() != tree.Absent {
+		return "", nil
+	}
+	if now, _, _ := p.present.Disk.Class(c.Path); !now {
+		if then, err := p.cover.ignores(c.Path, false); !then || err != nil {
 			return "", err
 		}
 	}
-	dir := tree.Parent(file)
+	dir := tree.Parent(c.Path)
 	now, _, err := tree.Lookup(p.present.State, dir, p.Algorithm, p.Tree)
 	if err != nil {
 		return "", err
