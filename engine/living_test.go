@@ -130,7 +130,7 @@ func (h *harmed) outcome(harm string) string {
 		h.snap(h.e, fmt.Sprint(k), nil)
 		h.next()
 	}
-	if harm == "rows gone" { // no file is read again because it is young
+	if harm == "rows gone" || harm == "tree and content damaged" { // no file is read again because it is young
 		for range 2 {
 			time.Sleep(2200 * time.Millisecond)
 			h.snap(h.e, "settled", nil)
