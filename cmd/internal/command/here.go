@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/history"
+	"github.com/seed-82afce7a/rewind/cmd/internal/record"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/engine"
 )
@@ -47,7 +48,7 @@ func (a *app) here(c *cobra.Command, _ []string) error {
 	case err != nil:
 		return err
 	default:
-		if at.Status, err = history.StatusOf(ctx, a.App, e); err != nil {
+		if at.Status, err = history.StatusOf(ctx, a.App, e, func() *record.Watching { return record.State(ctx, a.App) }); err != nil {
 			return err
 		}
 		a.PrintWarnings(e)

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -51,17 +52,13 @@ func (a *app) printChanged(since *engine.Diff) {
 
 func statusCommand(a *app) *cobra.Command {
 	c := a.InWorktree("status", "Show the store, what was left out, and what is unfinished", cli.Nothing, func(ctx context.Context, e *engine.Engine, _ []string) error {
-		st, err := StatusOf(ctx, a.App, e)
-		if err != nil {
+		asked := a.askBeside(ctx, e)
+		st, err := StatusOf(ctx, a.App, e, func() *record.Watching { return asked().watcher })
+		since := asked().since
+		if err = errors.Join(err, asked().err); err != nil {
 			return err
 		}
-		var since *engine.Diff
-		if yes, _ := st.Watcher.Used(); yes {
-			if since, err = verb.Since(ctx, e); err != nil {
-				return err
-			}
-			a.Progress.Clear()
-		}
+		a.Progress.Clear()
 		if a.JSON {
 			if since != nil {
 				out, err := verb.Difference(ctx, since, false)
@@ -88,6 +85,30 @@ func statusCommand(a *app) *cobra.Command {
 	return a.JSONFlag(c)
 }
 
+// What is beside is asked of the process that watches: how it stands, and if it is used what changed.
+type beside struct {
+	watcher *record.Watching
+	since   *engine.Diff
+	err     error
+}
+
+// askBeside asks while the store is read. Who waits for it gets the same each time.
+func (a *app) askBeside(ctx context.Context, e *engine.Engine) func() beside {
+	var b beside
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		b.watcher = record.State(ctx, a.App)
+		if yes, _ := b.watcher.Used(); yes {
+			b.since, b.err = verb.Since(ctx, e)
+		}
+	}()
+	return func() beside {
+		<-heard
+		return b
+	}
+}
+
 // A Status is what --json prints of status.
 type Status struct {
 	wire.Status
@@ -96,12 +117,12 @@ type Status struct {
 }
 
 // StatusOf tells of a worktree, and of the process that watches it. It scans nothing.
-func StatusOf(ctx context.Context, c *cli.App, e *engine.Engine) (*Status, error) {
+func StatusOf(ctx context.Context, c *cli.App, e *engine.Engine, watcher func() *record.Watching) (*Status, error) {
 	st, err := e.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := record.State(ctx, c)
+	w := watcher()
 	if w != nil {
 		st.Watched, st.Unwatched = w.Used()
 	}
