@@ -167,17 +167,26 @@ func Order(steps []Step) []Step {
 type clearing struct{ paths pathSet }
 
 func newClearing(steps []Step) clearing {
-	wanted := map[string]bool{}
+	c := clearing{newPathSet()}
+	deleted := map[string][]string{} // by what a file system without case takes them for
 	for i := range steps {
-		if !steps[i].Want.absent() {
-			wanted[fold(steps[i].Path)] = true
+		switch s := &steps[i]; {
+		case s.swap():
+			c.paths.add(s.Path)
+		case s.Want.absent():
+			name := fold(s.Path)
+			deleted[name] = append(deleted[name], s.Path)
 		}
 	}
-	c := clearing{newPathSet()}
+	if len(deleted) == 0 {
+		return c // as where everything comes back: to fold a path costs more than all else here
+	}
 	for i := range steps {
-		s := &steps[i]
-		if s.swap() || s.Want.absent() && wanted[fold(s.Path)] {
-			c.paths.add(s.Path)
+		if steps[i].Want.absent() {
+			continue
+		}
+		for _, path := range deleted[fold(steps[i].Path)] {
+			c.paths.add(path)
 		}
 	}
 	return c
