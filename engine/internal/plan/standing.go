@@ -16,7 +16,8 @@ func (p *planner) hold(dir string) {
 }
 
 // standing takes the directories out of the plan that would go, and in which something
-// stays: what the plan leaves there, or what no scan records, as large ignored files.
+// stays: what the plan leaves there, or what no scan records, as large ignored files and
+// pipes. Of the latter nothing else is said, so the directory is named.
 func (p *planner) standing() {
 	gone := map[string]int{} // by directory: so many names go out of it
 	for i := range p.plan.Steps {
@@ -31,6 +32,7 @@ func (p *planner) standing() {
 		s := &p.plan.Steps[i]
 		if goes(s.Have, s.Want) && s.Have.Mode.IsDir() && !p.holding[s.Path] && p.present.Disk.Entries(s.Path) > gone[s.Path] {
 			p.hold(s.Path)
+			p.plan.Kept = append(p.plan.Kept, apply.Note{Path: s.Path, Reason: apply.ErrBlocked.Error()})
 		}
 	}
 	if len(p.holding) == 0 {
