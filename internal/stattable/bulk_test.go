@@ -1,6 +1,7 @@
 package stattable
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -102,5 +103,41 @@ func TestATableThatIsChangedAgainAndAgainHoldsItsRows(t *testing.T) {
 			must(t, table.Save(b, changed, removed))
 			wantRows(t, path, b, rows)
 		}
+	}
+}
+
+// Another process may be of another build, or have been killed while it wrote.
+func TestRowsAreHandedOverWholeOrNotAtAll(t *testing.T) {
+	rows := Rows{"\xff\n\x00": Row{}, "": Row{}} // the zero Row says that one goes
+	for dir, r := range someRows(20) {
+		rows[dir] = r
+	}
+	text := rows.Encode()
+	var got Rows
+	if err := got.Decode(text); err != nil || len(got) != len(rows) {
+		t.Fatalf("%d of %d rows, %v", len(got), len(rows), err)
+	}
+	for dir, r := range rows {
+		if g, ok := got[dir]; !ok || !g.Equal(r) || g.IsZero() != r.IsZero() {
+			t.Errorf("%q came as another row", dir)
+		}
+	}
+	whole := 0
+	for n := range len(text) {
+		var some Rows
+		if some.Decode(text[:n]) == nil {
+			whole++
+			for dir, r := range some {
+				if !r.Equal(rows[dir]) {
+					t.Fatalf("%d bytes give another row of %q", n, dir)
+				}
+			}
+		}
+	}
+	if whole >= len(rows)+1 { // it ends between two rows
+		t.Errorf("%d beginnings are taken for whole, of %d rows", whole, len(rows))
+	}
+	if got.Decode(bytes.Repeat([]byte{0xff}, 20)) == nil {
+		t.Error("a length without an end is read")
 	}
 }

@@ -1,7 +1,9 @@
 package stattable
 
 import (
-	"encoding/json"
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,43 +21,52 @@ type Lent struct {
 	Bound      Binding
 	Restless   [][]byte
 	Small      Small
-	Unsaved    Rows // the zero Row: one that goes
+	Unsaved    []byte // [Rows]; the zero Row: one that goes
 }
 
-// Rows are rows of directories, to be handed to another process as JSON. A path may be any
-// bytes.
+// Rows are rows of directories, to be handed to another process.
 type Rows map[string]Row
 
-type rowText struct{ Dir, Row []byte }
-
-// MarshalJSON makes a text of rows.
-func (rows Rows) MarshalJSON() ([]byte, error) {
-	list := make([]rowText, 0, len(rows))
+// Encode makes bytes of rows: of each the path, which may be any bytes, and the row, both
+// behind their lengths. As JSON a thousand rows took a tenth of a second on the way.
+func (rows Rows) Encode() []byte {
+	n := 0
 	for dir, r := range rows {
-		list = append(list, rowText{[]byte(dir), r.p})
+		n += len(dir) + len(r.p) + 2*binary.MaxVarintLen32
 	}
-	return json.Marshal(list)
+	out := make([]byte, 0, n)
+	for dir, r := range rows {
+		out = append(binary.AppendUvarint(out, uint64(len(dir))), dir...)
+		out = append(binary.AppendUvarint(out, uint64(len(r.p))), r.p...)
+	}
+	return out
 }
 
-// UnmarshalJSON reads such a text, and checks each row as those of the file are.
-func (rows *Rows) UnmarshalJSON(text []byte) error {
-	var list []rowText
-	if err := json.Unmarshal(text, &list); err != nil {
-		return err
-	}
+// Decode reads what [Rows.Encode] makes, and checks each row as those of the file are.
+func (rows *Rows) Decode(text []byte) error {
 	*rows = Rows{}
-	for _, one := range list {
+	for len(text) > 0 {
+		var part [2][]byte // the path, and the row
+		for i := range part {
+			n, used := binary.Uvarint(text)
+			if used <= 0 || n > uint64(len(text)-used) {
+				return errRows
+			}
+			part[i], text = text[used:][:n], text[used:][n:]
+		}
 		var r Row
-		if len(one.Row) > 0 {
+		if len(part[1]) > 0 {
 			var err error
-			if r, err = parseRow(string(one.Dir), one.Row); err != nil {
+			if r, err = parseRow(string(part[0]), bytes.Clone(part[1])); err != nil { // one that is kept does not keep all
 				return err
 			}
 		}
-		(*rows)[string(one.Dir)] = r
+		(*rows)[string(part[0])] = r
 	}
 	return nil
 }
+
+var errRows = errors.New("stat table: what is handed over ends within a row")
 
 // lendWait is how long who reads the file is waited for before a turn.
 const lendWait = 50 * time.Millisecond
@@ -72,7 +83,7 @@ func (t *Table) Lend() (l *Lent, ok bool) {
 	if len(t.kept.unsaved) > lentMax && t.Flush(lendWait) != nil {
 		return nil, false
 	}
-	l = &Lent{Path: t.path, Generation: t.generation, Written: t.written, Saved: t.saved, Bound: t.bound, Small: t.kept.small, Unsaved: t.kept.unsaved}
+	l = &Lent{Path: t.path, Generation: t.generation, Written: t.written, Saved: t.saved, Bound: t.bound, Small: t.kept.small, Unsaved: Rows(t.kept.unsaved).Encode()}
 	for dir := range t.kept.restless {
 		l.Restless = append(l.Restless, []byte(dir))
 	}
@@ -92,10 +103,11 @@ func Borrow(path string, l *Lent) (*Table, error) {
 	if path != l.Path {
 		return nil, fmt.Errorf("stat table: %s is not lent, but %s", path, l.Path)
 	}
-	if l.Unsaved == nil {
-		l.Unsaved = Rows{}
+	var unsaved Rows
+	if err := unsaved.Decode(l.Unsaved); err != nil {
+		return nil, err
 	}
-	t := &Table{path: path, kept: &kept{restless: map[string]bool{}, small: l.Small, borrowed: &borrowed{met: l.Unsaved}}}
+	t := &Table{path: path, kept: &kept{restless: map[string]bool{}, small: l.Small, borrowed: &borrowed{met: unsaved}}}
 	for _, dir := range l.Restless {
 		t.kept.restless[string(dir)] = true
 	}

@@ -1,6 +1,7 @@
 package watched
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -19,11 +20,10 @@ type lent struct {
 	Changes *worktree.Changes
 }
 
-// given is what it gives back.
+// given is what it gives back, as a line of JSON; behind it come the rows that changed.
 type given struct {
 	Stale   bool // what was lent is not what the store or the file says by now
 	Bound   stattable.Binding
-	Changed stattable.Rows
 	Removed [][]byte
 	Writing [][]byte
 }
@@ -61,23 +61,25 @@ func (t *Tree) Lend(ctx context.Context, root string) (text []byte, back func([]
 func (u *Turn) takeBack(text []byte) {
 	var in given
 	t := u.tree
-	if len(text) == 0 || json.Unmarshal(text, &in) != nil || t.closed {
+	head, rows, _ := bytes.Cut(text, []byte{'\n'})
+	if len(text) == 0 || json.Unmarshal(head, &in) != nil || t.closed {
 		return
 	}
 	if in.Stale {
 		t.table, t.armed, t.why = nil, false, "another process has recorded without it"
 		return
 	}
-	for _, r := range in.Changed {
+	var changed stattable.Rows
+	if changed.Decode(rows) != nil || in.Bound.Snapshot.IsZero() {
+		return
+	}
+	for _, r := range changed {
 		if r.IsZero() {
 			return
 		}
 	}
-	if in.Bound.Snapshot.IsZero() {
-		return
-	}
 	u.ended = true
-	u.settle(texts(in.Writing), worktree.Taken(t.table, in.Bound, in.Changed, texts(in.Removed)))
+	u.settle(texts(in.Writing), worktree.Taken(t.table, in.Bound, changed, texts(in.Removed)))
 }
 
 // stale is given back where the next turn is to look at everything.
@@ -134,9 +136,9 @@ func (u *Turn) give(seen *worktree.Result, store string, snapshot oid.ID) error 
 		u.giveBack(stale)
 		return nil
 	}
-	text, err := json.Marshal(given{Bound: bound, Changed: changed, Removed: bytesOf(removed), Writing: writing})
+	text, err := json.Marshal(given{Bound: bound, Removed: bytesOf(removed), Writing: writing})
 	if err == nil {
-		u.giveBack(text)
+		u.giveBack(append(append(text, '\n'), stattable.Rows(changed).Encode()...))
 	}
 	return err
 }
