@@ -296,8 +296,9 @@ func TestAListWithTheChunksOfAnotherObjectIsDamage(t *testing.T) {
 	defer s.Close()
 	must(t, s.View(t.Context(), func(v *View) error {
 		for _, id := range ids {
-			if _, _, err := v.Object(id); !errors.Is(err, ErrCorrupt) {
-				t.Errorf("%v: %v", id, err)
+			_, _, err := v.Object(id)
+			if back := v.ReadBack(id); !errors.Is(err, ErrCorrupt) || !errors.Is(back, ErrCorrupt) {
+				t.Errorf("%v: read %v, read back %v", id, err, back)
 			}
 		}
 		return nil

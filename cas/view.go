@@ -95,9 +95,6 @@ func (v *View) Object(id oid.ID) (kind oid.Kind, payload []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if o.form == list && v.s.meta.algorithm.Sum(o.kind, payload) != id { // its chunks are right, and may be another object's
-		return 0, nil, lost(id, fmt.Errorf("%w: its chunks are not its own", ErrCorrupt))
-	}
 	return o.kind, payload, nil
 }
 
@@ -126,11 +123,16 @@ func (v *View) object(id oid.ID) (object, error) {
 	return o, err
 }
 
-// each calls fn with the chunks of an object in order. fn may keep the bytes.
+// each calls fn with the chunks of an object in order, and last compares them all with its
+// id: each may be right, and another object's. fn may keep the bytes.
 func (v *View) each(id oid.ID, fn func(raw []byte)) (object, error) {
 	ids, o, err := v.chunks(id)
 	if err != nil {
 		return o, err
+	}
+	var whole *oid.Hasher // of a list; what is one chunk has been compared
+	if o.form == list {
+		whole = v.s.meta.algorithm.NewHasher(o.kind, int64(o.size))
 	}
 	var size uint64
 	for _, c := range ids {
@@ -141,9 +143,16 @@ func (v *View) each(id oid.ID, fn func(raw []byte)) (object, error) {
 		if size += uint64(len(raw)); size > o.size {
 			break
 		}
+		if whole != nil {
+			_, _ = whole.Write(raw) // a hash takes everything
+		}
 		fn(raw)
 	}
-	return o, o.complete(id, size)
+	err = o.complete(id, size)
+	if err == nil && whole != nil && whole.Sum() != id {
+		err = lost(id, fmt.Errorf("%w: its chunks are not its own", ErrCorrupt))
+	}
+	return o, err
 }
 
 // complete checks that the chunks of an object have its size.

@@ -112,7 +112,7 @@ func TestAPlanNamesNoDirectoryInWhichAnIgnoredFileStays(t *testing.T) {
 			for _, c := range p.plan(e, op).Changes {
 				told = append(told, string(c.Path))
 			}
-			if r := p.do(e, op); !slices.Equal(told, want) || r.Deleted != len(want) {
+			if r := p.do(e, op); !slices.Equal(told, want) || r.Deleted != len(want) || !slices.Contains(keptPaths(r), "large") || !slices.Contains(keptPaths(r), "whole/deep") {
 				t.Errorf("%s: told %q, want %q; %d were deleted, kept %v", op.Verb, told, want, r.Deleted, r.Kept)
 			}
 			p.undo(e)

@@ -256,7 +256,7 @@ func (p *present) forPlan() *plan.Present {
 	out := &plan.Present{State: p.State, Disk: p.Seen}
 	for _, n := range p.Skipped {
 		if n.Reason == retention.AtHome {
-			continue // nothing is there
+			continue // nothing is there that is recorded
 		}
 		note := apply.Note{Path: string(n.Path), Reason: n.Reason}
 		if out.LeftOut = append(out.LeftOut, note); !n.Kept && !settings.Chose(n.Reason) {

@@ -27,14 +27,15 @@ type Lent struct {
 // Rows are rows of directories, to be handed to another process.
 type Rows map[string]Row
 
-// Encode makes bytes of rows: of each the path, which may be any bytes, and the row, both
-// behind their lengths. As JSON a thousand rows took a tenth of a second on the way.
+// Encode makes bytes of rows: how many there are, and of each the path, which may be any
+// bytes, and the row, both behind their lengths. As JSON a thousand rows took a tenth of a
+// second on the way.
 func (rows Rows) Encode() []byte {
-	n := 0
+	n := binary.MaxVarintLen64
 	for dir, r := range rows {
 		n += len(dir) + len(r.p) + 2*binary.MaxVarintLen32
 	}
-	out := make([]byte, 0, n)
+	out := binary.AppendUvarint(make([]byte, 0, n), uint64(len(rows)))
 	for dir, r := range rows {
 		out = append(binary.AppendUvarint(out, uint64(len(dir))), dir...)
 		out = append(binary.AppendUvarint(out, uint64(len(r.p))), r.p...)
@@ -45,7 +46,11 @@ func (rows Rows) Encode() []byte {
 // Decode reads what [Rows.Encode] makes, and checks each row as those of the file are.
 func (rows *Rows) Decode(text []byte) error {
 	*rows = Rows{}
-	for len(text) > 0 {
+	count, used := binary.Uvarint(text)
+	if used <= 0 {
+		return errRows
+	}
+	for text = text[used:]; len(text) > 0; {
 		var part [2][]byte // the path, and the row
 		for i := range part {
 			n, used := binary.Uvarint(text)
@@ -63,10 +68,13 @@ func (rows *Rows) Decode(text []byte) error {
 		}
 		(*rows)[string(part[0])] = r
 	}
+	if uint64(len(*rows)) != count {
+		return errRows
+	}
 	return nil
 }
 
-var errRows = errors.New("stat table: what is handed over ends within a row")
+var errRows = errors.New("stat table: what is handed over is not whole")
 
 // lendWait is how long who reads the file is waited for before a turn.
 const lendWait = 50 * time.Millisecond

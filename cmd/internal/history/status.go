@@ -1,8 +1,8 @@
 package history
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -55,7 +55,7 @@ func statusCommand(a *app) *cobra.Command {
 		asked := a.askBeside(ctx, e)
 		st, err := StatusOf(ctx, a.App, e, func() *record.Watching { return asked().watcher })
 		since := asked().since
-		if err = errors.Join(err, asked().err); err != nil {
+		if err = cmp.Or(err, asked().err); err != nil { // not both: they say the same of a store that cannot be read
 			return err
 		}
 		a.Progress.Clear()
@@ -85,14 +85,14 @@ func statusCommand(a *app) *cobra.Command {
 	return a.JSONFlag(c)
 }
 
-// What is beside is asked of the process that watches: how it stands, and if it is used what changed.
+// beside is what the process that watches tells: how it stands and, if it is used, what changed.
 type beside struct {
 	watcher *record.Watching
 	since   *engine.Diff
 	err     error
 }
 
-// askBeside asks while the store is read. Who waits for it gets the same each time.
+// askBeside asks while the caller reads the store. What it returns waits for the answer.
 func (a *app) askBeside(ctx context.Context, e *engine.Engine) func() beside {
 	var b beside
 	heard := make(chan struct{})
