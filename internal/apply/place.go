@@ -15,9 +15,9 @@ import (
 )
 
 // A place is where a step works: the open directory and the name in it. The
-// directory is opened anew for each step, by a path without links, so that a
-// step works where the path leads now and not where it led before. (Far below
-// the root that holds for a few steps at a time: see [dirfd.Root].)
+// directory is opened anew, by a path without links, for each step or for a few files
+// in a row that are made in it, so that a step works where the path leads now and not
+// where it led before. (Far below the root a few steps share more: see [dirfd.Root].)
 type place struct {
 	a    *applier
 	path string
@@ -66,7 +66,43 @@ func (a *applier) reachPlain(path string) (*place, error) {
 	return &place{a: a, path: path, name: name, dir: d, self: v.self, git: v.git}, nil
 }
 
-func (p *place) close() { p.dir.Close() }
+// close closes the directory, where there is one.
+func (p *place) close() {
+	if p != nil {
+		p.dir.Close()
+	}
+}
+
+// covers reports whether a path lies in the directory, if one is open.
+func (p *place) covers(path string) bool { return p != nil && tree.Parent(p.path) == tree.Parent(path) }
+
+// beside returns the place of another path in the directory, which p closes.
+func (p *place) beside(path string) *place {
+	q := *p
+	q.path, q.tmp = path, ""
+	_, q.name = tree.Split(path)
+	return &q
+}
+
+// leads makes sure that the path still leads to the directory. Where the system has no
+// inode numbers it cannot be told.
+func (p *place) leads() error {
+	if p.self.Ino == 0 {
+		return nil
+	}
+	now, err := p.a.root.OpenDir(tree.Parent(p.path))
+	if err == nil {
+		defer now.Close()
+		var st dirfd.Stat
+		if st, err = now.Stat(); err == nil && same(st, p.self) {
+			return nil
+		}
+	}
+	if err == nil || dirfd.Gone(err) {
+		err = fmt.Errorf("%w: the directory was moved away", ErrChanged)
+	}
+	return err
+}
 
 // A vetted directory was found not to be a .git. self tells whether the path
 // still leads to it.

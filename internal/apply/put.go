@@ -21,6 +21,14 @@ type job struct {
 	lacks error // ErrPrivilege, if ours does not have all that is wanted
 }
 
+// dir is the directory of a job that was begun.
+func (j job) dir() string {
+	if j.step == nil {
+		return ""
+	}
+	return tree.Parent(j.step.Path)
+}
+
 // step carries out one step. A nil error means that the path now is as wanted.
 func (a *applier) step(ctx context.Context, s *Step) error {
 	if s.Have.Mode.IsDir() && s.Want.Mode.IsDir() {
@@ -35,16 +43,21 @@ func (a *applier) step(ctx context.Context, s *Step) error {
 
 // prepare does everything of a step that does not need the bytes to be
 // durable first: for a file that is written, all but the last act.
-func (a *applier) prepare(ctx context.Context, s *Step) (ready job, err error) {
-	done := job{step: s}
+func (a *applier) prepare(ctx context.Context, s *Step) (job, error) {
 	p, err := a.open(s.Path)
 	if s.Want.absent() && dirfd.Gone(err) {
-		return done, nil // the whole directory is gone
+		return job{step: s}, nil // the whole directory is gone
 	}
 	if err != nil {
-		return done, err
+		return job{step: s}, err
 	}
 	defer p.close()
+	return p.prepare(ctx, s)
+}
+
+// prepare is [applier.prepare] where the step's directory is open.
+func (p *place) prepare(ctx context.Context, s *Step) (ready job, err error) {
+	a, done := p.a, job{step: s}
 	defer func() { err = p.local(err) }()
 	if a.Replay {
 		if err := p.recover(s); err != nil {
@@ -91,18 +104,28 @@ func onlyMode(s *Step, now dirfd.Stat) bool {
 }
 
 // finish does the last act of a step.
-func (a *applier) finish(j job) (err error) {
+func (a *applier) finish(j job) error {
 	if j.ours.Mode == 0 {
 		return nil
 	}
 	p, err := a.open(j.step.Path)
 	if err != nil {
-		a.mu.Lock()
-		a.left = append(a.left, j)
-		a.mu.Unlock()
+		a.putOff(j)
 		return err
 	}
 	defer p.close()
+	return p.finish(j)
+}
+
+// putOff takes note of a job whose directory could not be reached for its last act.
+func (a *applier) putOff(j job) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left = append(a.left, j)
+}
+
+// finish is [applier.finish] where the step's directory is open.
+func (p *place) finish(j job) (err error) {
 	defer func() { err = p.local(err) }()
 	if err := p.install(j); err != nil {
 		return errors.Join(err, p.sweep(err))

@@ -5,17 +5,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
-)
-
-// Files are written in batches. The bytes of a batch are made durable before
-// the first of its files takes its place, so that even after a loss of power a
-// path holds the old content or the new, whole. A batch costs one syncfs, and
-// disk space for as long as old and new exist.
-const (
-	batchSteps = 1024
-	batchBytes = 256 << 20 // begun files are finished
 )
 
 // run carries out the steps: leaves by several goroutines, directories one
@@ -66,99 +55,13 @@ func (a *applier) runGroup(ctx context.Context, rank int, group []*Step) error {
 	a.root.Forget()
 	defer a.root.Forget()
 	if rank == writeLeaves {
-		for len(group) > 0 {
-			rest, err := a.runBatch(ctx, group)
-			if err != nil {
-				return err
-			}
-			group = rest
-		}
-		return nil
+		return a.writeAll(ctx, group)
 	}
 	workers := 1
 	if rank == clearLeaves || rank == removeLeaves {
 		workers = a.workers
 	}
 	return Each(ctx, len(group), workers, func(i int) error { return a.enter(group[i], a.step(ctx, group[i])) })
-}
-
-// runBatch writes files up to the limits of a batch and returns the steps
-// that it did not begin.
-func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, err error) {
-	n := min(len(group), batchSteps)
-	jobs := make([]job, n)
-	errs := make([]error, n)
-	var bytes atomic.Int64
-	err = Each(ctx, n, a.workers, func(i int) error {
-		if bytes.Load() >= batchBytes {
-			return nil // not begun: jobs[i].step is nil
-		}
-		jobs[i], errs[i] = a.prepare(ctx, group[i])
-		bytes.Add(jobs[i].ours.Size)
-		if fatal(errs[i]) {
-			return errs[i]
-		}
-		return nil
-	})
-	a.root.Forget()
-	if err == nil {
-		err = a.syncBytes(jobs)
-	}
-	if err == nil {
-		err = Each(ctx, n, a.workers, func(i int) error {
-			if jobs[i].step == nil {
-				return nil
-			}
-			if errs[i] == nil {
-				errs[i] = a.finish(jobs[i])
-				jobs[i].ours = dirfd.Stat{}
-			}
-			if errors.As(errs[i], new(elsewhereError)) {
-				return nil // once more below, when the others have taken their places
-			}
-			return a.enter(group[i], errs[i])
-		})
-	}
-	for i := 0; i < n && err == nil; i++ {
-		if jobs[i].step != nil && errors.As(errs[i], new(elsewhereError)) {
-			err = a.enter(group[i], a.alone(ctx, group[i]))
-		}
-	}
-	for i := range jobs {
-		if jobs[i].step == nil {
-			rest = append(rest, group[i])
-		} else if err != nil && !errors.Is(err, errStopped) {
-			a.abandon(jobs[i])
-		}
-	}
-	return append(rest, group[n:]...), err
-}
-
-// alone carries out a step for which there was no room beside the others of its
-// batch.
-func (a *applier) alone(ctx context.Context, s *Step) error {
-	j, err := a.prepare(ctx, s)
-	if err == nil {
-		err = a.syncBytes([]job{j})
-	}
-	if err != nil {
-		a.abandon(j)
-		return err
-	}
-	return a.finish(j)
-}
-
-// syncBytes makes durable what was prepared.
-func (a *applier) syncBytes(jobs []job) error {
-	if !dirfd.SyncReachesAll {
-		return nil // each file was synced when it was closed
-	}
-	for i := range jobs {
-		if jobs[i].ours.Size > 0 {
-			return a.sync()
-		}
-	}
-	return nil
 }
 
 // enter puts a step into the outcome. An error that ends the run is returned.
@@ -189,11 +92,29 @@ func (t *tally) enter(s *Step, err error) error {
 	return nil
 }
 
+// runSteps is how many neighbours of a long list one goroutine takes at a time.
+const runSteps = 64
+
 // Each calls do for 0 to n-1 on several goroutines, each taking runs of
 // neighbours, until one fails or the context ends. Whoever reads ahead for it reads as
 // many as are in a run of a long list.
 func Each(ctx context.Context, n, workers int, do func(int) error) error {
-	run := 64
+	return eachRun(ctx, n, workers, func(from, to int) error {
+		for i := from; i < to; i++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := do(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachRun is Each for who has something to keep from one neighbour to the next.
+func eachRun(ctx context.Context, n, workers int, do func(from, to int) error) error {
+	run := runSteps
 	for run > 1 && run*workers*4 > n {
 		run /= 2
 	}
@@ -203,18 +124,12 @@ func Each(ctx context.Context, n, workers int, do func(int) error) error {
 	work := func() {
 		for {
 			from := int(next.Add(int64(run))) - run
-			for i := from; i < min(from+run, n); i++ {
-				err := ctx.Err()
-				if err == nil {
-					err = do(i)
-				}
-				if err != nil {
-					once.Do(func() { first = err })
-					next.Store(int64(n))
-					return
-				}
-			}
 			if from >= n {
+				return
+			}
+			if err := do(from, min(from+run, n)); err != nil {
+				once.Do(func() { first = err })
+				next.Store(int64(n))
 				return
 			}
 		}

@@ -1,0 +1,179 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// Files are written in batches. The bytes of a batch are made durable before
+// the first of its files takes its place, so that even after a loss of power a
+// path holds the old content or the new, whole. A batch costs one syncfs, and
+// disk space for as long as old and new exist.
+const (
+	batchSteps = 1024
+	batchBytes = 256 << 20 // begun files are finished
+)
+
+// writeAll writes files and links, in about the order of the steps: of each run of them,
+// those of one directory come together, so that it is opened once.
+func (a *applier) writeAll(ctx context.Context, group []*Step) error {
+	for run := range slices.Chunk(group, runSteps) {
+		slices.SortStableFunc(run, func(a, b *Step) int { return strings.Compare(tree.Parent(a.Path), tree.Parent(b.Path)) })
+	}
+	for len(group) > 0 {
+		rest, err := a.runBatch(ctx, group)
+		if err != nil {
+			return err
+		}
+		group = rest
+	}
+	return nil
+}
+
+// runBatch writes files up to the limits of a batch and returns the steps
+// that it did not begin.
+func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, err error) {
+	n := min(len(group), batchSteps)
+	jobs := make([]job, n)
+	errs := make([]error, n)
+	var bytes atomic.Int64
+	err = eachRun(ctx, n, a.workers, func(from, to int) error {
+		return a.prepareRun(ctx, group[from:to], jobs[from:to], errs[from:to], &bytes)
+	})
+	a.root.Forget()
+	if err == nil {
+		err = a.syncBytes(jobs)
+	}
+	if err == nil {
+		err = eachRun(ctx, n, a.workers, func(from, to int) error {
+			return a.finishRun(ctx, jobs[from:to], errs[from:to])
+		})
+	}
+	for i := 0; i < n && err == nil; i++ {
+		if jobs[i].step != nil && errors.As(errs[i], new(elsewhereError)) {
+			err = a.enter(group[i], a.alone(ctx, group[i]))
+		}
+	}
+	for i := range jobs {
+		if jobs[i].step == nil {
+			rest = append(rest, group[i])
+		} else if err != nil && !errors.Is(err, errStopped) {
+			a.abandon(jobs[i])
+		}
+	}
+	return append(rest, group[n:]...), err
+}
+
+// prepareRun prepares neighbours, unless the batch is full.
+func (a *applier) prepareRun(ctx context.Context, steps []*Step, jobs []job, errs []error, bytes *atomic.Int64) error {
+	var at *place
+	defer func() { at.close() }()
+	for i, s := range steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if bytes.Load() >= batchBytes {
+			return nil // not begun: jobs[i].step is nil
+		}
+		if !at.covers(s.Path) {
+			at.close()
+			at, errs[i] = a.open(s.Path)
+		}
+		jobs[i] = job{step: s}
+		if errs[i] == nil {
+			jobs[i], errs[i] = at.beside(s.Path).prepare(ctx, s)
+		}
+		bytes.Add(jobs[i].ours.Size)
+		if fatal(errs[i]) {
+			return errs[i]
+		}
+	}
+	return nil
+}
+
+// finishRun finishes neighbours.
+func (a *applier) finishRun(ctx context.Context, jobs []job, errs []error) error {
+	for from, to := 0, 0; from < len(jobs); from = to {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for to = from + 1; to < len(jobs) && jobs[to].dir() == jobs[from].dir(); to++ {
+		}
+		a.finishIn(jobs[from:to], errs[from:to])
+		for i := from; i < to; i++ {
+			if jobs[i].step == nil || errors.As(errs[i], new(elsewhereError)) {
+				continue // not begun, or once more when the others have taken their places
+			}
+			if err := a.enter(jobs[i].step, errs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finishIn finishes what was prepared in one directory, and last makes sure that the path
+// still leads there: what went with a directory that somebody moved is not at its path.
+func (a *applier) finishIn(jobs []job, errs []error) {
+	var at *place
+	defer func() { at.close() }()
+	var done []int
+	for i, j := range jobs {
+		if j.step == nil || errs[i] != nil {
+			continue
+		}
+		jobs[i].ours = dirfd.Stat{}
+		if j.ours.Mode == 0 {
+			continue
+		}
+		if at == nil {
+			at, errs[i] = a.open(j.step.Path)
+		}
+		if at == nil {
+			a.putOff(j)
+		} else if errs[i] = at.beside(j.step.Path).finish(j); errs[i] == nil {
+			done = append(done, i)
+		}
+	}
+	if len(done) == 0 {
+		return
+	}
+	if err := at.leads(); err != nil {
+		for _, i := range done {
+			errs[i] = err
+		}
+	}
+}
+
+// alone carries out a step for which there was no room beside the others of its
+// batch.
+func (a *applier) alone(ctx context.Context, s *Step) error {
+	j, err := a.prepare(ctx, s)
+	if err == nil {
+		err = a.syncBytes([]job{j})
+	}
+	if err != nil {
+		a.abandon(j)
+		return err
+	}
+	return a.finish(j)
+}
+
+// syncBytes makes durable what was prepared.
+func (a *applier) syncBytes(jobs []job) error {
+	if !dirfd.SyncReachesAll {
+		return nil // each file was synced when it was closed
+	}
+	for i := range jobs {
+		if jobs[i].ours.Size > 0 {
+			return a.sync()
+		}
+	}
+	return nil
+}
