@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -303,4 +304,9 @@ func TestAListWithTheChunksOfAnotherObjectIsDamage(t *testing.T) {
 		}
 		return nil
 	}))
+	for _, id := range ids {
+		if _, _, err := s.WriteTo(t.Context(), io.Discard, id); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%v: written %v", id, err)
+		}
+	}
 }

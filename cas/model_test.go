@@ -373,7 +373,7 @@ func (m *model) compare(h *Store, of int) {
 		}
 		p := m.contents[id]
 		var w bytes.Buffer
-		if n, err := h.WriteTo(m.Context(), &w, id); err != nil || n != int64(len(p)) || !bytes.Equal(w.Bytes(), p) {
+		if _, n, err := h.WriteTo(m.Context(), &w, id); err != nil || n != int64(len(p)) || !bytes.Equal(w.Bytes(), p) {
 			m.Fatalf("%v has %d bytes, not %d: %v", id, n, len(p), err)
 		}
 	}

@@ -37,7 +37,7 @@ func TestNobodyWaitsForWhoTakesAContentSlowly(t *testing.T) {
 			t.Errorf("writing while a reader stands: %v", err)
 		}
 	}}
-	if n, err := s.WriteTo(ctx, w, id); err != nil || n != int64(len(big)) || !bytes.Equal(w.Bytes(), big) {
+	if _, n, err := s.WriteTo(ctx, w, id); err != nil || n != int64(len(big)) || !bytes.Equal(w.Bytes(), big) {
 		t.Errorf("WriteTo gives %d bytes of %d, %v", n, len(big), err)
 	}
 }
@@ -52,7 +52,7 @@ func TestAContentThatIsRemovedWhileItIsReadIsNotDamage(t *testing.T) {
 			t.Errorf("sweep: %+v, %v", report, err)
 		}
 	}}
-	n, err := s.WriteTo(t.Context(), w, id)
+	_, n, err := s.WriteTo(t.Context(), w, id)
 	if !errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "removed while") {
 		t.Errorf("the error is %v", err)
 	}
@@ -65,10 +65,10 @@ func TestWhatCannotBeWrittenEndsTheReading(t *testing.T) {
 	s := newStore(t)
 	id := put(t, s, []byte("x"))[0]
 	full := errors.New("full")
-	if _, err := s.WriteTo(t.Context(), failingWriter{full}, id); !errors.Is(err, full) || errors.Is(err, ErrCorrupt) {
+	if _, _, err := s.WriteTo(t.Context(), failingWriter{full}, id); !errors.Is(err, full) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := s.WriteTo(t.Context(), &bytes.Buffer{}, oid.SHA1.Sum(oid.Blob, []byte("none"))); !errors.Is(err, ErrNotFound) {
+	if _, _, err := s.WriteTo(t.Context(), &bytes.Buffer{}, oid.SHA1.Sum(oid.Blob, []byte("none"))); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the error is %v", err)
 	}
 }

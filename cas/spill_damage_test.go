@@ -149,7 +149,7 @@ func TestAnOwnerNoticesThatAnotherWhoWasKilledHasTakenItsFrames(t *testing.T) {
 		return
 	}
 	for i, id := range ids {
-		if _, err := s.WriteTo(t.Context(), io.Discard, id); err != nil {
+		if _, _, err := s.WriteTo(t.Context(), io.Discard, id); err != nil {
 			t.Errorf("%d was acknowledged: %v", i, err)
 		}
 	}

@@ -124,35 +124,25 @@ func (v *View) object(id oid.ID) (object, error) {
 }
 
 // each calls fn with the chunks of an object in order, and last compares them all with its
-// id: each may be right, and another object's. fn may keep the bytes.
+// id. fn may keep the bytes.
 func (v *View) each(id oid.ID, fn func(raw []byte)) (object, error) {
 	ids, o, err := v.chunks(id)
 	if err != nil {
 		return o, err
 	}
-	var whole *oid.Hasher // of a list; what is one chunk has been compared
-	if o.form == list {
-		whole = v.s.meta.algorithm.NewHasher(o.kind, int64(o.size))
-	}
-	var size uint64
+	whole := assembly{id: id}
+	whole.begin(v.s.meta.algorithm, o)
 	for _, c := range ids {
 		raw, err := v.chunk(c)
 		if err != nil {
 			return o, lost(id, err)
 		}
-		if size += uint64(len(raw)); size > o.size {
-			break
-		}
-		if whole != nil {
-			_, _ = whole.Write(raw) // a hash takes everything
+		if err := whole.add(raw); err != nil {
+			return o, err
 		}
 		fn(raw)
 	}
-	err = o.complete(id, size)
-	if err == nil && whole != nil && whole.Sum() != id {
-		err = lost(id, fmt.Errorf("%w: its chunks are not its own", ErrCorrupt))
-	}
-	return o, err
+	return o, whole.end()
 }
 
 // complete checks that the chunks of an object have its size.

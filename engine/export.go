@@ -145,7 +145,8 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 	if n.Mode.IsDir() {
 		return fmt.Errorf("%q is a directory in snapshot %s", path, s.ID.Short())
 	}
-	return e.objects.Write(ctx, w, n.ID)
+	_, err = e.objects.Write(ctx, w, n.ID)
+	return err
 }
 
 // Blame tells which snapshot brought each line of a file that has a number from

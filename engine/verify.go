@@ -76,7 +76,7 @@ func (e *Engine) verifyObject(ctx context.Context, o retention.Object, out *Veri
 		return fmt.Errorf("%w: it is a %v, not a %v", ErrDamaged, kind, o.Kind)
 	}
 	h := e.alg.NewHasher(kind, size)
-	if err := e.objects.Write(ctx, h, o.ID); err != nil {
+	if _, err := e.objects.Write(ctx, h, o.ID); err != nil {
 		return err
 	}
 	if h.Sum() != o.ID {

@@ -11,8 +11,8 @@ import (
 )
 
 // bufferBytesMax is up to where content is held and checked in memory, so that
-// a small file costs one write. Larger content goes to the new file and is
-// checked by reading that.
+// a small file costs one write. Larger content goes to the new file, and is
+// checked by reading that, unless the Source has done so.
 const bufferBytesMax = 1 << 20
 
 // A sink receives a content from the Source, and makes a new file of it. It is for one
@@ -59,11 +59,10 @@ func (k *sink) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// fill asks a Source for a content, and checks what the Source has not checked, and what
-// went to the file.
+// fill asks a Source for a content, and checks what the Source has not checked.
 func (k *sink) fill(ctx context.Context, src Source, id oid.ID) error {
 	checked, err := src(ctx, id, k)
-	if err != nil || checked && k.file == nil {
+	if err != nil || checked {
 		return err
 	}
 	return k.check(id)

@@ -105,31 +105,31 @@ func (o *Objects) fromGit(id oid.ID) (oid.Kind, []byte, error) {
 	return kind, payload, nil
 }
 
-// Write streams a blob, from the store or from git. No lock is held while w
-// takes it: it may be a pager, or a disk that hangs.
-func (o *Objects) Write(ctx context.Context, w io.Writer, id oid.ID) error {
+// Write streams an object, from the store or from git, and reports whether it is a blob. No
+// lock is held while w takes it: it may be a pager, or a disk that hangs. It is compared with
+// its id; where that fails w may have a beginning.
+func (o *Objects) Write(ctx context.Context, w io.Writer, id oid.ID) (blob bool, err error) {
 	s, err := o.Store(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if s != nil {
-		n, err := s.WriteTo(ctx, w, id)
+		kind, n, err := s.WriteTo(ctx, w, id)
 		if n > 0 || !errors.Is(err, cas.ErrNotFound) && !o.gitInstead(id, err) {
-			return StoreError(err)
+			return kind == oid.Blob, StoreError(err)
 		}
 	}
 	if o.Git == nil {
-		return missing(id)
+		return false, missing(id)
 	}
-	_, err = o.writeFromGit(ctx, w, id)
-	return err
+	return o.writeFromGit(ctx, w, id)
 }
 
 // Beginning returns a blob, or, if it is longer than max, not the whole but its first
 // bytes.
 func (o *Objects) Beginning(ctx context.Context, id oid.ID, max int) (p []byte, whole bool, err error) {
 	buf := &beginning{max: max}
-	err = o.Write(ctx, buf, id)
+	_, err = o.Write(ctx, buf, id)
 	if errors.Is(err, errLong) {
 		return buf.p, false, nil
 	}
@@ -218,7 +218,10 @@ func (o *Objects) stream(ctx context.Context, id oid.ID) (out gitbridge.Object, 
 		return gitodb.Payload(out.Kind, payload), nil
 	}
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(o.Write(ctx, w, id)) }()
+	go func() {
+		_, err := o.Write(ctx, w, id)
+		w.CloseWithError(err)
+	}()
 	out.Data = r
 	return out, nil
 }

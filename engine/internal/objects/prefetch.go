@@ -70,13 +70,12 @@ func (p *Prefetch) Except(skip func(oid.ID) bool) *Prefetch {
 
 // Write is [Objects.Write]. What was prefetched is given once: who asks again
 // waits for the store. Checked says that what was written is the content of a file with that
-// id: all of it was compared together, where the store compares what is larger in pieces, and
-// it is no tree.
+// id, and no tree.
 func (p *Prefetch) Write(ctx context.Context, id oid.ID, w io.Writer) (checked bool, err error) {
 	o, ok := p.take(ctx, id)
 	switch {
 	case !ok, o.absent && !p.o.Git.Has(id):
-		return false, p.o.Write(ctx, w, id)
+		return p.o.Write(ctx, w, id)
 	case o.absent:
 		return p.o.writeFromGit(ctx, w, id)
 	}

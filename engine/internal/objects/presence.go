@@ -171,7 +171,7 @@ func (o *Objects) readBack(ctx context.Context, id oid.ID) error {
 		return err
 	}
 	if s != nil {
-		_, err := s.WriteTo(ctx, io.Discard, id)
+		_, _, err := s.WriteTo(ctx, io.Discard, id)
 		if !errors.Is(err, cas.ErrNotFound) {
 			return StoreError(err)
 		}
