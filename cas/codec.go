@@ -121,9 +121,17 @@ func (e *encoder) patch(w io.Writer, raw, base []byte) bool {
 	return errors.Join(err, e.z.Close()) == nil
 }
 
-// decode returns the raw bytes of a row of the bucket data, size of them. It
-// trusts neither the frame nor its length; the caller compares the digest.
-func (c *codecs) decode(row, base []byte, size int) ([]byte, error) {
+// room returns memory for so many bytes, never nil: that of buf, if it is enough.
+func room(buf []byte, size int) []byte {
+	if buf == nil || cap(buf) < size {
+		return make([]byte, 0, size)
+	}
+	return buf[:0:size]
+}
+
+// decode returns the raw bytes of a row of the bucket data, size of them, in buf if there
+// is room. It trusts neither the frame nor its length; the caller compares the digest.
+func (c *codecs) decode(row, base, buf []byte, size int) ([]byte, error) {
 	if len(row) == 0 {
 		return nil, fmt.Errorf("%w: an empty frame", ErrCorrupt)
 	}
@@ -131,11 +139,11 @@ func (c *codecs) decode(row, base []byte, size int) ([]byte, error) {
 	var err error
 	switch {
 	case row[0] == codecRaw && base == nil:
-		raw = bytes.Clone(row[1:])
+		raw = append(room(buf, len(row)-1), row[1:]...)
 	case row[0] == codecZstd && base == nil:
-		raw, err = decompress(&c.expand, row[1:], nil, make([]byte, 0, size))
+		raw, err = decompress(&c.expand, row[1:], nil, room(buf, size))
 	case row[0] == codecDelta && base != nil:
-		raw, err = decompress(&c.patch, row[1:], base, make([]byte, 0, size))
+		raw, err = decompress(&c.patch, row[1:], base, room(buf, size))
 	default:
 		err = fmt.Errorf("codec %d", row[0])
 	}

@@ -48,15 +48,16 @@ func (s *Store) KeepDecoded() (forget func()) {
 	})
 }
 
-// find returns the bytes of a chunk whose frame was decoded before, or nil.
-func (r *decodedChunks) find(id oid.ID, o object, row []byte) []byte {
+// find returns the bytes of a chunk whose frame was decoded before, in buf if there is
+// room, or nil.
+func (r *decodedChunks) find(id oid.ID, o object, row, buf []byte) []byte {
 	r.mu.Lock()
 	k, ok := r.kept[id]
 	r.mu.Unlock()
 	if !ok || o.at != k.at || o.size != uint64(len(k.raw)) || blake3.Sum256(row) != k.frame {
 		return nil
 	}
-	return bytes.Clone(k.raw)
+	return append(room(buf, len(k.raw)), k.raw...)
 }
 
 // keep keeps the verified bytes of a chunk, if somebody wants that and there is room.

@@ -11,17 +11,17 @@ import (
 
 const (
 	// groupsKept are kept decoded: who reads many reads neighbours one after another.
-	groupsKept = 8
+	groupsKept = 16
 	// groupsFree are kept for the next to be decoded.
 	groupsFree = 2
 )
 
-// part returns the bytes of a part of a frame. It may be whole where the frame is
-// damaged behind it.
-func (s *Store) part(id oid.ID, o object, row []byte) ([]byte, error) {
+// part returns the bytes of a part of a frame, in buf if there is room. It may be whole
+// where the frame is damaged behind it.
+func (s *Store) part(id oid.ID, o object, row, buf []byte) ([]byte, error) {
 	g, err := s.groups.find(row), error(nil)
 	if g == nil {
-		if raw := s.kept.find(id, o, row); raw != nil {
+		if raw := s.kept.find(id, o, row, buf); raw != nil {
 			return raw, nil
 		}
 		s.decoded.Add(1)
@@ -34,7 +34,7 @@ func (s *Store) part(id oid.ID, o object, row []byte) ([]byte, error) {
 	end := uint64(o.at) + o.size
 	switch {
 	case end <= uint64(len(g.raw)):
-		return bytes.Clone(g.raw[o.at:end]), nil
+		return append(room(buf, int(o.size)), g.raw[o.at:end]...), nil
 	case err == nil:
 		err = fmt.Errorf("%w: its frame decodes to %d bytes", ErrCorrupt, len(g.raw))
 	}

@@ -152,7 +152,11 @@ func FuzzFrame(f *testing.F) {
 	f.Add(c.encodeDelta(oid.Blob, append(base, 'x'), base), base, 751)
 	f.Add(c.encode([]byte{1, 2, 3}), []byte(nil), 3)
 	f.Fuzz(func(t *testing.T, row, base []byte, size int) {
-		raw, err := c.decode(row, base, int(binary.BigEndian.Uint16([]byte{byte(size >> 8), byte(size)})))
+		want := int(binary.BigEndian.Uint16([]byte{byte(size >> 8), byte(size)}))
+		raw, err := c.decode(row, base, nil, want)
+		if into, again := c.decode(row, base, make([]byte, 7, 1<<10), want); !bytes.Equal(raw, into) || (err == nil) != (again == nil) {
+			t.Errorf("into memory: %v, else %v", again, err)
+		}
 		if err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Errorf("error %v", err)
 		}

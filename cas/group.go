@@ -105,15 +105,17 @@ func (c *codecs) decodeGroup(buf, row []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	buf = slices.Grow(buf[:0], size)[:0:size]
-	if row[0] == codecRaw {
-		return append(buf, row[1:]...), nil
+	if cap(buf) < size {
+		buf = make([]byte, 0, max(size, 2*groupBytes)) // which the next will fit into
 	}
-	raw, err := decompress(&c.expand, row[1:], nil, buf)
+	if row[0] == codecRaw {
+		return append(buf[:0], row[1:]...), nil
+	}
+	raw, err := decompress(&c.expand, row[1:], nil, buf[:0:size])
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	return raw, err
+	return buf[:len(raw)], err
 }
 
 // groupSize returns how many bytes the head of a frame says that it decodes to.

@@ -27,7 +27,7 @@ func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 			g.look(v)
 			for i, it := range b.items {
 				if out[i] = v.find(it); g.anew && out[i].here {
-					_, err := v.chunk(it.id)
+					_, err := v.chunk(it.id, nil)
 					out[i].here = err == nil
 				}
 			}
@@ -78,7 +78,7 @@ func (v *View) find(it item) (f found) {
 func (s *Store) prepare(it item, payload []byte, f found) staged {
 	c := it.staged()
 	if f.baseRow != nil {
-		if raw, err := s.expand(f.base, f.baseOf, f.baseRow, nil); err == nil {
+		if raw, err := s.expand(f.base, f.baseOf, f.baseRow, nil, nil); err == nil {
 			if row := s.codecs.encodeDelta(it.kind, payload, raw); row != nil {
 				c.alone(row, f.base)
 				return c

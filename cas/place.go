@@ -50,14 +50,15 @@ func (v *View) place(id oid.ID) Place {
 	return p
 }
 
-// ObjectAt is [View.Object] of an object that lay at a place.
-func (v *View) ObjectAt(id oid.ID, p Place) (kind oid.Kind, payload []byte, err error) {
+// ObjectAt is [View.Object] of an object that lay at a place. The payload is in buf if there
+// is room.
+func (v *View) ObjectAt(id oid.ID, p Place, buf []byte) (kind oid.Kind, payload []byte, err error) {
 	if p.whole() {
 		o := p.object()
 		row := v.data.Get(seqKey(o.seq))
 		v.file.touch(len(row), v.s.parts.mapped)
 		if o.fits(row) {
-			if payload, err = v.s.expand(id, o, row, nil); err == nil {
+			if payload, err = v.s.expand(id, o, row, nil, buf); err == nil {
 				return o.kind, payload, nil
 			}
 		}

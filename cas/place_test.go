@@ -47,14 +47,14 @@ func TestAPlaceThatLeadsElsewhereGivesNoOtherBytes(t *testing.T) {
 	err = s.View(t.Context(), func(v *View) error {
 		for i, id := range ids {
 			for _, at := range []Place{places[i], places[(i+1)%100], gone, {}} {
-				kind, got, err := v.ObjectAt(id, at)
+				kind, got, err := v.ObjectAt(id, at, nil)
 				if err != nil || kind != oid.Blob || !bytes.Equal(got, payloads[i]) {
 					t.Errorf("content %d: %d bytes of kind %v, %v", i, len(got), kind, err)
 				}
 			}
 		}
 		none := s.meta.algorithm.Sum(oid.Blob, []byte("nowhere"))
-		if _, _, err := v.ObjectAt(none, places[0]); !errors.Is(err, ErrNotFound) {
+		if _, _, err := v.ObjectAt(none, places[0], nil); !errors.Is(err, ErrNotFound) {
 			t.Errorf("what is nowhere: %v", err)
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -14,14 +15,16 @@ const pieceBytes = 4 << 20
 
 // WriteTo writes an object's payload to w and returns its kind and the number of bytes
 // written, or [ErrNotFound]. It reads a few megabytes at a time under the
-// shared lock and writes them without a lock, so nobody waits for a slow w.
+// shared lock and writes them without a lock, so nobody waits for a slow w, which must not
+// keep them.
 // Each chunk is verified before it is written, and last all of them together: after an
 // error, w has the first part of the payload, or, where the store was made to lie, chunks of
 // another one.
 func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (kind oid.Kind, written int64, err error) {
 	var o object
 	var ids []oid.ID // of the chunks that were not read
-	whole := assembly{id: id}
+	whole, buf := assembly{id: id}, pieces.Get().(*[pieceBytes]byte)
+	defer pieces.Put(buf)
 	for first := true; first || len(ids) > 0; first = false {
 		var chunks [][]byte
 		err := s.View(ctx, func(v *View) (err error) {
@@ -31,7 +34,7 @@ func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (kind oid.K
 				}
 				whole.begin(s.meta.algorithm, o)
 			}
-			if chunks, err = v.piece(ids); err == nil {
+			if chunks, err = v.piece(ids, buf[:0]); err == nil {
 				return nil
 			}
 			if _, gone := v.object(id); !first && errors.Is(gone, ErrNotFound) {
@@ -91,18 +94,24 @@ func (a *assembly) end() error {
 	return err
 }
 
-// piece returns the first chunks, as many as are read under one lock.
-func (v *View) piece(ids []oid.ID) (chunks [][]byte, err error) {
+// piece returns the first chunks, as many as are read under one lock. They are in buf if
+// there is room.
+func (v *View) piece(ids []oid.ID, buf []byte) (chunks [][]byte, err error) {
 	n := 0
 	for _, id := range ids {
-		raw, err := v.chunk(id)
+		raw, err := v.chunk(id, buf)
 		if err != nil {
 			return nil, err
 		}
-		chunks = append(chunks, raw)
+		if chunks = append(chunks, raw); len(raw) <= cap(buf) {
+			buf = buf[len(raw):len(raw):cap(buf)]
+		}
 		if n += len(raw); n >= pieceBytes {
 			break
 		}
 	}
 	return chunks, nil
 }
+
+// pieces are the memory in which pieces are read.
+var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}

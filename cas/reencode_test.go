@@ -51,7 +51,7 @@ func TestASweepWithoutGraceLeavesNoBaseThatOnlyDeltasNeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, gone := range ids[:2] {
-		if err := s.View(t.Context(), func(v *View) error { _, err := v.chunk(gone); return err }); err == nil {
+		if err := s.View(t.Context(), func(v *View) error { _, err := v.chunk(gone, nil); return err }); err == nil {
 			t.Error("a content that nothing live needs can be read")
 		}
 	}

@@ -148,7 +148,7 @@ func TestATreeIsADeltaForLongerThanAContent(t *testing.T) {
 	if tree == nil || len(tree) > len(edited)/treeShare+1 || content != nil {
 		t.Errorf("a tenth of %d bytes differs: a tree's delta has %d bytes, a content's %d", len(edited), len(tree), len(content))
 	}
-	if got, err := c.decode(tree, base, len(edited)); err != nil || !bytes.Equal(got, edited) {
+	if got, err := c.decode(tree, base, nil, len(edited)); err != nil || !bytes.Equal(got, edited) {
 		t.Errorf("it comes back different: %v", err)
 	}
 	if p := c.encodeDelta(oid.Tree, random(100*32), base); p != nil {

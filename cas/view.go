@@ -133,7 +133,7 @@ func (v *View) each(id oid.ID, fn func(raw []byte)) (object, error) {
 	whole := assembly{id: id}
 	whole.begin(v.s.meta.algorithm, o)
 	for _, c := range ids {
-		raw, err := v.chunk(c)
+		raw, err := v.chunk(c, nil)
 		if err != nil {
 			return o, lost(id, err)
 		}
@@ -176,7 +176,7 @@ func (v *View) chunks(id oid.ID) ([]oid.ID, object, error) {
 
 // listed returns the ids of the chunks of a list.
 func (v *View) listed(o object) ([]oid.ID, error) {
-	raw, err := v.chunk(o.ref)
+	raw, err := v.chunk(o.ref, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +193,8 @@ func (v *View) listed(o object) ([]oid.ID, error) {
 	return ids, nil
 }
 
-// chunk returns the verified bytes of an object that has a frame.
-func (v *View) chunk(id oid.ID) ([]byte, error) {
+// chunk returns the verified bytes of an object that has a frame, in buf if there is room.
+func (v *View) chunk(id oid.ID, buf []byte) ([]byte, error) {
 	o, row, err := v.frame(id)
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (v *View) chunk(id oid.ID) ([]byte, error) {
 			return nil, fmt.Errorf("the base of chunk %v: %w", id, err)
 		}
 	}
-	return v.s.expand(id, o, row, base)
+	return v.s.expand(id, o, row, base, buf)
 }
 
 // base returns the verified bytes of an object that is no delta itself.
@@ -214,7 +214,7 @@ func (v *View) base(id oid.ID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.s.expand(id, o, row, nil)
+	return v.s.expand(id, o, row, nil, nil)
 }
 
 // frame returns the rows of an object that has a frame, the second as it lies in the
@@ -240,23 +240,24 @@ func (o object) fits(p []byte) bool {
 	return len(p) == int(o.stored)+1 || o.form == part && len(p) > int(o.stored)
 }
 
-// expand decodes a frame and compares the bytes with their id.
-func (s *Store) expand(id oid.ID, o object, row, base []byte) ([]byte, error) {
+// expand decodes a frame and compares the bytes with their id. They are in buf if there is
+// room, and nobody else has them.
+func (s *Store) expand(id oid.ID, o object, row, base, buf []byte) ([]byte, error) {
 	if o.form == delta && base == nil {
 		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %v", ErrCorrupt, id)
 	}
 	if o.form == whole {
-		if raw := s.kept.find(id, o, row); raw != nil {
+		if raw := s.kept.find(id, o, row, buf); raw != nil {
 			return raw, nil
 		}
 	}
 	var raw []byte
 	var err error
 	if o.form == part {
-		raw, err = s.part(id, o, row)
+		raw, err = s.part(id, o, row, buf)
 	} else {
 		s.decoded.Add(1)
-		raw, err = s.codecs.decode(row, base, int(o.size))
+		raw, err = s.codecs.decode(row, base, buf, int(o.size))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("chunk %v: %w", id, err)

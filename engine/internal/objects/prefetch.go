@@ -35,15 +35,18 @@ type Prefetch struct {
 	skip    func(oid.ID) bool // what is not asked for; nil: all are
 	batches []batch           // of batchObjects ids each
 
-	mu   sync.Mutex // guards read
+	mu   sync.Mutex // guards what follows
 	read []*batch   // those in memory, oldest first
+	free [][]byte   // memory for the next
 }
 
 // A batch is a number of objects that are read together.
 type batch struct {
-	mu   sync.Mutex // held while they are read
+	mu   sync.Mutex // held while they are read; guards what follows
 	done bool       // they were read, and may have been dropped since
 	have map[oid.ID]prefetched
+	mem  []byte // where the payloads lie
+	out  int    // how many were taken, and may still be read there
 }
 
 // A prefetched is an object of the store, or the knowledge that it has none.
@@ -68,11 +71,12 @@ func (p *Prefetch) Except(skip func(oid.ID) bool) *Prefetch {
 	return p
 }
 
-// Write is [Objects.Write]. What was prefetched is given once: who asks again
+// Write is [Objects.Write]; w must not keep what it gets. What was prefetched is given once: who asks again
 // waits for the store. Checked says that what was written is the content of a file with that
 // id, and no tree.
 func (p *Prefetch) Write(ctx context.Context, id oid.ID, w io.Writer) (checked bool, err error) {
-	o, ok := p.take(ctx, id)
+	o, b, ok := p.take(ctx, id)
+	defer p.release(b)
 	switch {
 	case !ok, o.absent && !p.o.Git.Has(id):
 		return p.o.Write(ctx, w, id)
@@ -86,64 +90,115 @@ func (p *Prefetch) Write(ctx context.Context, id oid.ID, w io.Writer) (checked b
 // Stream opens an object of the store or of git, which need not fit into
 // memory. What was prefetched is given once, as by [Prefetch.Write].
 func (p *Prefetch) Stream(ctx context.Context, id oid.ID) (gitbridge.Object, error) {
-	o, ok := p.take(ctx, id)
+	o, b, ok := p.take(ctx, id)
+	defer p.release(b)
 	switch {
 	case !ok, o.absent && !p.o.Git.Has(id):
 		return p.o.stream(ctx, id)
 	case o.absent:
 		return p.o.Git.Stream(id)
 	}
-	return gitbridge.Object{Kind: o.kind, Size: int64(len(o.payload)), Data: io.NopCloser(bytes.NewReader(o.payload))}, nil
+	payload := bytes.Clone(o.payload)
+	return gitbridge.Object{Kind: o.kind, Size: int64(len(payload)), Data: io.NopCloser(bytes.NewReader(payload))}, nil
 }
 
-// take returns an object that was read ahead, once. What it does not give is
+// take returns an object that was read ahead, once, and the batch that it is of, to be
+// released when nobody reads its payload any more. What it does not give is
 // to be read as usual, which also says what is wrong.
-func (p *Prefetch) take(ctx context.Context, id oid.ID) (o prefetched, ok bool) {
+func (p *Prefetch) take(ctx context.Context, id oid.ID) (o prefetched, b *batch, ok bool) {
 	place, ok := p.places.Place(id)
 	if !ok {
-		return o, false
+		return o, nil, false
 	}
-	b := &p.batches[place/batchObjects]
+	b = &p.batches[place/batchObjects]
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.done {
-		b.done, b.have = true, p.load(ctx, place/batchObjects*batchObjects)
+		b.done = true
+		p.load(ctx, b, place/batchObjects*batchObjects)
 		p.keep(b)
 	}
 	o, ok = b.have[id]
 	delete(b.have, id)
-	return o, ok
+	b.out++
+	return o, b, ok
+}
+
+// release takes note that what was taken of a batch is not read any more.
+func (p *Prefetch) release(b *batch) {
+	if b != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.out--
+		p.reuse(b)
+	}
+}
+
+// reuse gives the memory of a batch to the next once nobody has any of it; the caller has
+// the batch's lock.
+func (p *Prefetch) reuse(b *batch) {
+	if b.out > 0 || len(b.have) > 0 || b.mem == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.free) < batchesMax {
+		p.free = append(p.free, b.mem)
+	}
+	b.mem = nil
+}
+
+// memory returns memory for the payloads of some objects, as far as their sizes are known.
+func (p *Prefetch) memory(begin, end int) (mem []byte) {
+	n := int64(0)
+	for i := begin; i < end && p.at != nil; i++ {
+		if size := p.at[i].Size(); size <= prefetchBytes {
+			n += max(size, 0)
+		}
+	}
+	p.mu.Lock()
+	if last := len(p.free) - 1; last >= 0 {
+		mem, p.free = p.free[last], p.free[:last]
+	}
+	p.mu.Unlock()
+	if int64(cap(mem)) < n {
+		mem = make([]byte, 0, max(n, 2*int64(cap(mem))))
+	}
+	return mem
 }
 
 // load reads the objects of the batch that begins at a place, under one lock. What is
 // large or damaged is left to who asks for it, and what is in an earlier batch to that.
-func (p *Prefetch) load(ctx context.Context, begin int) map[oid.ID]prefetched {
+func (p *Prefetch) load(ctx context.Context, b *batch, begin int) {
 	s, err := p.o.Store(ctx)
 	if err != nil || s == nil {
-		return nil
+		return
 	}
 	ids := p.ids[begin:min(begin+batchObjects, len(p.ids))]
-	have := make(map[oid.ID]prefetched, len(ids))
+	b.have, b.mem = make(map[oid.ID]prefetched, len(ids)), p.memory(begin, begin+len(ids))
+	rest := b.mem
 	_ = s.View(ctx, func(v *cas.View) error {
 		for i, id := range ids {
 			if first, _ := p.places.Place(id); first != begin+i || p.skip != nil && p.skip(id) {
 				continue
 			}
-			kind, payload, err := p.object(v, begin+i)
+			kind, payload, err := p.object(v, begin+i, rest)
 			switch {
 			case err == nil && payload != nil:
-				have[id] = prefetched{kind: kind, payload: payload}
+				b.have[id] = prefetched{kind: kind, payload: payload}
 			case errors.Is(err, cas.ErrNotFound) && p.o.Git != nil:
-				have[id] = prefetched{absent: true}
+				b.have[id] = prefetched{absent: true}
+			}
+			if n := len(payload); n <= cap(rest) {
+				rest = rest[n:n:cap(rest)]
 			}
 		}
 		return nil
 	})
-	return have
 }
 
-// object reads one object, if it is small.
-func (p *Prefetch) object(v *cas.View, i int) (kind oid.Kind, payload []byte, err error) {
+// object reads one object, if it is small, into buf if there is room.
+func (p *Prefetch) object(v *cas.View, i int, buf []byte) (kind oid.Kind, payload []byte, err error) {
 	var at cas.Place
 	if p.at != nil {
 		at = p.at[i]
@@ -155,7 +210,7 @@ func (p *Prefetch) object(v *cas.View, i int) (kind oid.Kind, payload []byte, er
 	if err != nil || size > prefetchBytes {
 		return 0, nil, err
 	}
-	return v.ObjectAt(p.ids[i], at)
+	return v.ObjectAt(p.ids[i], at, buf)
 }
 
 // keep notes a batch that was read, and drops the oldest where there are many:
@@ -169,12 +224,9 @@ func (p *Prefetch) keep(b *batch) {
 	}
 	p.mu.Unlock()
 	if old != nil {
-		old.drop() // whoever has its lock reads nothing, and so waits for none
+		old.mu.Lock() // whoever has it reads nothing, and so waits for none
+		defer old.mu.Unlock()
+		old.have = nil
+		p.reuse(old)
 	}
-}
-
-func (b *batch) drop() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.have = nil
 }

@@ -246,3 +246,54 @@ func TestAPlanIsKeptAsTheJSONOfItsSteps(t *testing.T) {
 		}
 	}
 }
+
+// A slowWriter takes a content, and looks at it once more when other contents were read.
+type slowWriter struct {
+	t    *testing.T
+	then func()
+	want string
+}
+
+func (w slowWriter) Write(p []byte) (int, error) {
+	w.then()
+	if string(p) != w.want {
+		w.t.Errorf("%q became %q while it was written", w.want, p)
+	}
+	return len(p), nil
+}
+
+func TestMemoryIsUsedAgainOnlyWhenNobodyWritesFromIt(t *testing.T) {
+	k, ctx := newKit(t, false), context.Background()
+	var texts []string
+	for i := range 12 * batchObjects {
+		texts = append(texts, fmt.Sprintf("content %06d", i))
+	}
+	ids := k.keep(texts...)
+	steps := make([]apply.Step, len(ids))
+	for i, id := range ids {
+		steps[i] = apply.Step{Path: fmt.Sprint(i), Want: apply.Node{Mode: tree.File | 0o644, ID: id}}
+	}
+	p := k.PrefetchSteps(ctx, steps)
+	text := map[oid.ID]string{}
+	for i, id := range ids {
+		text[id] = texts[i]
+	}
+	write := func(i int, then func()) {
+		id := steps[i].Want.ID
+		if _, err := p.Write(ctx, id, slowWriter{t, then, text[id]}); err != nil {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	nothing := func() {}
+	write(0, func() { // the last of its batch to be taken, and of the first to be dropped
+		for i := 1; i < 8*batchObjects; i++ {
+			write(i, nothing)
+		}
+	})
+	for i := 8 * batchObjects; i < len(ids); i++ {
+		write(i, nothing)
+	}
+	if n := len(p.free); n == 0 || n > batchesMax {
+		t.Errorf("memory of %d batches is kept", n)
+	}
+}

@@ -140,7 +140,7 @@ func (o *Objects) nearby(ctx context.Context, ids []oid.ID) (order []int, places
 // readSomeBack reads some objects: the small ones of the store under one lock, and then
 // the others.
 func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, places []cas.Place, some []int, bad []error) {
-	read := make([]bool, len(some))
+	read, buf := make([]bool, len(some)), make([]byte, 0, prefetchBytes)
 	if s, err := o.Store(ctx); err == nil && s != nil {
 		_ = s.View(ctx, func(v *cas.View) error {
 			for n, i := range some {
@@ -149,7 +149,7 @@ func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, places []cas.P
 					_, size, err = v.Stat(ids[i])
 				}
 				if err == nil && size <= prefetchBytes {
-					_, _, err = v.ObjectAt(ids[i], places[i])
+					_, _, err = v.ObjectAt(ids[i], places[i], buf)
 					read[n], bad[i] = true, StoreError(err)
 				}
 			}
