@@ -21,6 +21,9 @@ type decodedChunks struct {
 	users int
 	bytes int
 	kept  map[oid.ID]decodedChunk
+
+	row    []byte   // which was digested last, by its place: many chunks may share it. It is not read again
+	digest [32]byte // of row
 }
 
 type decodedChunk struct {
@@ -43,7 +46,7 @@ func (s *Store) KeepDecoded() (forget func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.users--; r.users == 0 {
-			r.kept, r.bytes = nil, 0
+			r.kept, r.bytes, r.row = nil, 0, nil
 		}
 	})
 }
@@ -63,21 +66,19 @@ func (r *decodedChunks) find(id oid.ID, o object, row, buf []byte) []byte {
 // keep keeps the verified bytes of a chunk, if somebody wants that and there is room.
 func (r *decodedChunks) keep(id oid.ID, o object, row, raw []byte) {
 	r.mu.Lock()
-	_, has := r.kept[id]
-	wanted := !has && r.users > 0 && len(raw) > 0 && r.bytes+len(raw) <= decodedBytes
-	r.mu.Unlock()
-	if !wanted {
+	defer r.mu.Unlock()
+	if r.users == 0 || len(raw) == 0 || r.bytes+len(raw) > decodedBytes {
 		return
 	}
-	k := decodedChunk{frame: blake3.Sum256(row), at: o.at, raw: bytes.Clone(raw)}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, has = r.kept[id]; has || r.users == 0 {
+	if _, has := r.kept[id]; has {
 		return
+	}
+	if len(row) == 0 || len(r.row) != len(row) || &r.row[0] != &row[0] {
+		r.row, r.digest = row, blake3.Sum256(row)
 	}
 	if r.kept == nil {
 		r.kept = map[oid.ID]decodedChunk{}
 	}
-	r.kept[id] = k
+	r.kept[id] = decodedChunk{frame: r.digest, at: o.at, raw: bytes.Clone(raw)}
 	r.bytes += len(raw)
 }

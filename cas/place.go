@@ -55,8 +55,7 @@ func (v *View) place(id oid.ID) Place {
 func (v *View) ObjectAt(id oid.ID, p Place, buf []byte) (kind oid.Kind, payload []byte, err error) {
 	if p.whole() {
 		o := p.object()
-		row := v.data.Get(seqKey(o.seq))
-		v.file.touch(len(row), v.s.parts.mapped)
+		row := v.dataRow(o.seq)
 		if o.fits(row) {
 			if payload, err = v.s.expand(id, o, row, nil, buf); err == nil {
 				return o.kind, payload, nil

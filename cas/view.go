@@ -21,8 +21,11 @@ type View struct {
 	data    *bolt.Bucket
 	damage  []error // what an iteration met and had to leave out
 
-	lastID oid.ID // of the row that was read last; unused where rows may change
-	last   object
+	// What was read last; unused where rows may change.
+	lastID    oid.ID
+	last      object
+	lastSeq   uint64
+	lastFrame []byte
 }
 
 // View calls fn with the present state, under the shared lock: writers wait
@@ -227,12 +230,25 @@ func (v *View) frame(id oid.ID) (object, []byte, error) {
 	if err != nil {
 		return object{}, nil, err
 	}
-	p := v.data.Get(seqKey(o.seq))
-	v.file.touch(len(p), v.s.parts.mapped)
+	p := v.dataRow(o.seq)
 	if !o.fits(p) {
 		return object{}, nil, fmt.Errorf("%w: the frame of chunk %v has %d bytes, not %d", ErrCorrupt, id, len(p), o.stored+1)
 	}
 	return o, p, nil
+}
+
+// dataRow returns a row of the bucket data. Contents that are read one after another share
+// it, so the last one is remembered.
+func (v *View) dataRow(seq uint64) []byte {
+	if seq == v.lastSeq && v.lastFrame != nil {
+		return v.lastFrame
+	}
+	p := v.data.Get(seqKey(seq))
+	v.file.touch(len(p), v.s.parts.mapped)
+	if !v.tx.Writable() {
+		v.lastSeq, v.lastFrame = seq, p
+	}
+	return p
 }
 
 // fits reports whether a row of the bucket data may be the frame of an object.

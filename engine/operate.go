@@ -87,8 +87,9 @@ func (e *Engine) operate(ctx context.Context, op running, to goal) (*Restored, e
 // out. Where no file has to change nothing was recorded, and there is only the plan.
 type begun struct {
 	plan   *Diff
-	way    *mirror.Way     // of the snapshot of the present, which may be on its way into git; nil: nothing has begun
-	memory *capture.Memory // has the trees that were made of the present
+	way    *mirror.Way       // of the snapshot of the present, which may be on its way into git; nil: nothing has begun
+	memory *capture.Memory   // has the trees that were made of the present
+	source *objects.Prefetch // of what the steps write
 }
 
 // prepare plans, and begins the operation with a snapshot of the present. If a
@@ -126,12 +127,14 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to goal, turn *watc
 	if op.Contents, err = plan.stageTexts(ctx, c.Stage); err != nil {
 		return begun{}, err
 	}
+	find := e.objects.PrefetchSteps(ctx, plan.steps)
 	way, err := e.begin(ctx, op, to, c, plan.steps)
+	source := find()
 	if err != nil {
 		return begun{}, err
 	}
 	_ = e.saveStatTable(op.From, c.Seen, turn) // a cancellation is met again, and reported, before the first step
-	return begun{plan, way, c.Memory}, nil
+	return begun{plan, way, c.Memory, source}, nil
 }
 
 // planStaged stages the present and plans. Ignored files that the plan would
@@ -209,7 +212,7 @@ func (e *Engine) carryOut(ctx context.Context, op running, b begun) (out outcome
 	var git sync.WaitGroup
 	git.Go(func() { bridged = b.way.Finish(ctx) })
 	if err = e.securing().Trees(ctx, b.memory.Trees()); err == nil {
-		out, err = e.apply(ctx, op, b.plan.steps, false)
+		out, err = e.apply(ctx, op, b.plan.steps, b.source, false)
 	}
 	git.Wait()
 	if err == nil {
@@ -235,14 +238,13 @@ func (e *Engine) standAtTarget(ctx context.Context, op running, to goal) error {
 
 // apply carries out the steps. Before that it makes sure that all they replace can
 // be brought back. Replay says that some of the steps may be done already.
-func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, replay bool) (out outcome, err error) {
+func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, source *objects.Prefetch, replay bool) (out outcome, err error) {
 	sure, err := e.securing().Steps(ctx, steps)
 	if err != nil {
 		return out, err
 	}
 	out.renewed = sure.Renewed
-	source := e.objects.PrefetchSteps(ctx, steps).Write
-	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
+	out.Outcome, err = apply.Apply(ctx, e.root, steps, source.Write, &apply.Options{
 		Alg:       e.alg,
 		Refuse:    sure.Refuse,
 		Replay:    replay,

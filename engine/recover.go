@@ -84,7 +84,7 @@ func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restor
 		out.Conflicts = []apply.Note{{Path: ".", Reason: fmt.Sprintf("%s: %v", lostJournal, err)}}
 		err = nil
 	case err == nil:
-		out, err = e.apply(ctx, op, steps, true)
+		out, err = e.apply(ctx, op, steps, e.objects.PrefetchSteps(ctx, steps)(), true)
 	}
 	if err == nil {
 		err = e.end(ctx, op, out)

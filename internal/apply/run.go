@@ -58,10 +58,22 @@ func (a *applier) runGroup(ctx context.Context, rank int, group []*Step) error {
 		return a.writeAll(ctx, group)
 	}
 	workers := 1
-	if rank == clearLeaves || rank == removeLeaves {
+	if rank == clearLeaves || rank == removeLeaves || rank == makeDirs {
 		workers = a.workers
 	}
-	return Each(ctx, len(group), workers, func(i int) error { return a.enter(group[i], a.step(ctx, group[i])) })
+	for len(group) > 0 {
+		n := len(group)
+		if rank == makeDirs { // one is made when those above it are there
+			for n = 1; n < len(group) && depth(group[n]) == depth(group[0]); n++ {
+			}
+		}
+		err := Each(ctx, n, workers, func(i int) error { return a.enter(group[i], a.step(ctx, group[i])) })
+		if err != nil {
+			return err
+		}
+		group = group[n:]
+	}
+	return nil
 }
 
 // enter puts a step into the outcome. An error that ends the run is returned.

@@ -141,7 +141,7 @@ func Order(steps []Step) []Step {
 	list := make([]place, len(steps)) // there may be a million of them, and a step is large
 	for i := range steps {
 		s := &steps[i]
-		p := place{at: int32(i), rank: int32(c.rank(s)), depth: int32(strings.Count(s.Path, "/"))}
+		p := place{at: int32(i), rank: int32(c.rank(s)), depth: depth(s)}
 		switch p.rank {
 		case writeLeaves:
 			p.depth = p.at
@@ -160,6 +160,9 @@ func Order(steps []Step) []Step {
 	}
 	return out
 }
+
+// depth is how many directories lie between the root and the path.
+func depth(s *Step) int32 { return int32(strings.Count(s.Path, "/")) }
 
 // A clearing is the set of paths that must be empty before anything is made:
 // directories that give way to a file or link, and deleted paths that a file

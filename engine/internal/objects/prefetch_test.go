@@ -273,7 +273,7 @@ func TestMemoryIsUsedAgainOnlyWhenNobodyWritesFromIt(t *testing.T) {
 	for i, id := range ids {
 		steps[i] = apply.Step{Path: fmt.Sprint(i), Want: apply.Node{Mode: tree.File | 0o644, ID: id}}
 	}
-	p := k.PrefetchSteps(ctx, steps)
+	p := k.PrefetchSteps(ctx, steps)()
 	text := map[oid.ID]string{}
 	for i, id := range ids {
 		text[id] = texts[i]

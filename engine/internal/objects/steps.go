@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
@@ -59,14 +60,26 @@ func DecodeSteps(data []byte) ([]apply.Step, error) {
 	return j.Steps, nil
 }
 
-// PrefetchSteps puts steps into the order in which the store has what they write, and
-// prepares to read that.
-func (o *Objects) PrefetchSteps(ctx context.Context, steps []apply.Step) *Prefetch {
+// PrefetchSteps asks the store where it has what steps write, while the caller goes on and
+// reads them. What it returns is to be called once: it puts them into the order in which the
+// store has that, and prepares to read it.
+func (o *Objects) PrefetchSteps(ctx context.Context, steps []apply.Step) (ready func() *Prefetch) {
 	ids := make([]oid.ID, len(steps))
 	for i := range steps {
 		ids[i] = steps[i].Want.ID
 	}
-	order, places := o.nearby(ctx, ids)
+	var order []int
+	var places []cas.Place
+	var asking sync.WaitGroup
+	asking.Go(func() { order, places = o.nearby(ctx, ids) })
+	return func() *Prefetch {
+		asking.Wait()
+		return o.inOrder(steps, ids, order, places)
+	}
+}
+
+// inOrder is the second half of [Objects.PrefetchSteps].
+func (o *Objects) inOrder(steps []apply.Step, ids []oid.ID, order []int, places []cas.Place) *Prefetch {
 	for i := range order { // in place: there may be a million steps
 		at := i
 		for order[at] != i {

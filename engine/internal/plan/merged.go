@@ -140,6 +140,6 @@ func (p *Plan) Take(present *Present, changes []tree.Change, ends []*Target, o O
 	}
 	t.standing()
 	t.shut()
-	p.Changes, p.Steps, p.Kept = t.plan.Changes, apply.Order(t.plan.Steps), append(p.Kept, t.plan.Kept...)
+	p.Changes, p.Steps, p.Kept = t.plan.Changes, t.plan.Steps, append(p.Kept, t.plan.Kept...)
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // A Plan is what a restore will do. It holds no resources.
 type Plan struct {
 	Changes   []Change     // in path order
-	Steps     []apply.Step // the same, in the order in which they are carried out
+	Steps     []apply.Step // the same, and directories that are opened for them
 	Unknown   []apply.Note // paths that were asked for by name, and that neither the target nor the present has; the reason, if one is known
 	Kept      []apply.Note // paths that stay although the target does not have them, or has something else
 	Conflicts []apply.Note // paths that cannot be restored from what the target has
@@ -110,7 +110,6 @@ func New(present *Present, goal Goal, o Objects) (*Plan, error) {
 		}
 	}
 	p.shut()
-	p.plan.Steps = apply.Order(p.plan.Steps)
 	return &p.plan, nil
 }
 
