@@ -47,7 +47,7 @@ func (v *View) verify(key, row []byte) error {
 		return fmt.Errorf("%w: the id %x", ErrCorrupt, key)
 	}
 	h := v.s.meta.algorithm.NewHasher(o.kind, int64(o.size))
-	if _, err := v.each(id, func(raw []byte) { h.Write(raw) }); err != nil {
+	if _, err := v.each(id, nil, func(raw []byte) { h.Write(raw) }); err != nil {
 		if errors.Is(err, ErrNotFound) { // it is met, and not found
 			err = errPages
 		}

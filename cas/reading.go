@@ -17,46 +17,59 @@ const pieceBytes = 4 << 20
 // written, or [ErrNotFound]. It reads a few megabytes at a time under the
 // shared lock and writes them without a lock, so nobody waits for a slow w, which must not
 // keep them.
-// Each chunk is verified before it is written, and last all of them together: after an
-// error, w has the first part of the payload, or, where the store was made to lie, chunks of
-// another one.
+//
+// What is read at once is verified before it is written. Of a larger object each chunk is, and
+// last all of them together: after an error, w has the first part of the payload, or, where
+// the store was made to lie, chunks of another one.
 func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (kind oid.Kind, written int64, err error) {
-	var o object
-	var ids []oid.ID // of the chunks that were not read
-	whole, buf := assembly{id: id}, pieces.Get().(*[pieceBytes]byte)
+	buf := pieces.Get().(*[pieceBytes]byte)
 	defer pieces.Put(buf)
-	for first := true; first || len(ids) > 0; first = false {
-		var chunks [][]byte
-		err := s.View(ctx, func(v *View) (err error) {
-			if first {
-				if ids, o, err = v.chunks(id); err != nil {
-					return err
-				}
-				whole.begin(s.meta.algorithm, o)
-			}
-			if chunks, err = v.piece(ids, buf[:0]); err == nil {
-				return nil
-			}
-			if _, gone := v.object(id); !first && errors.Is(gone, ErrNotFound) {
-				return fmt.Errorf("%w: it was removed while it was read", gone)
-			}
-			return lost(id, err)
-		})
-		if err != nil {
+	var o object
+	var chunks [][]byte // all of them, if it is small
+	var ids []oid.ID    // of the chunks, if it is large
+	err = s.View(ctx, func(v *View) (err error) {
+		if o, err = v.object(id); err == nil && o.size <= pieceBytes {
+			o, err = v.each(id, buf[:0], func(raw []byte) { chunks = append(chunks, raw) })
+		} else if err == nil {
+			ids, o, err = v.chunks(id)
+		}
+		return err
+	})
+	if err != nil {
+		return o.kind, 0, err
+	}
+	if len(ids) > 0 {
+		written, err = s.writePieces(ctx, w, s.assemble(id, o), ids, buf[:0])
+		return o.kind, written, err
+	}
+	for _, raw := range chunks {
+		n, err := w.Write(raw)
+		if written += int64(n); err != nil {
 			return o.kind, written, err
 		}
-		ids = ids[len(chunks):]
+	}
+	return o.kind, written, nil
+}
+
+// writePieces is WriteTo of an object with these chunks.
+func (s *Store) writePieces(ctx context.Context, w io.Writer, whole *assembly, ids []oid.ID, buf []byte) (written int64, err error) {
+	for len(ids) > 0 {
+		chunks, err := s.piece(ctx, whole.id, ids, buf, written > 0)
+		if err != nil {
+			return written, err
+		}
 		for _, raw := range chunks {
 			if err := whole.add(raw); err != nil {
-				return o.kind, written, err
+				return written, err
 			}
 			n, err := w.Write(raw)
 			if written += int64(n); err != nil {
-				return o.kind, written, err
+				return written, err
 			}
 		}
+		ids = ids[len(chunks):]
 	}
-	return o.kind, written, whole.end()
+	return written, whole.end()
 }
 
 // An assembly compares the chunks of an object, one after another, with its id: each may be right,
@@ -68,10 +81,12 @@ type assembly struct {
 	hash   *oid.Hasher // of a list; nil: there is nothing to compare
 }
 
-func (a *assembly) begin(alg oid.Algorithm, o object) {
-	if a.object = o; o.form == list {
-		a.hash = alg.NewHasher(o.kind, int64(o.size))
+func (s *Store) assemble(id oid.ID, o object) *assembly {
+	a := &assembly{id: id, object: o}
+	if o.form == list {
+		a.hash = s.meta.algorithm.NewHasher(o.kind, int64(o.size))
 	}
+	return a
 }
 
 // add takes the next chunk, if the object may have it.
@@ -94,23 +109,27 @@ func (a *assembly) end() error {
 	return err
 }
 
-// piece returns the first chunks, as many as are read under one lock. They are in buf if
-// there is room.
-func (v *View) piece(ids []oid.ID, buf []byte) (chunks [][]byte, err error) {
-	n := 0
-	for _, id := range ids {
-		raw, err := v.chunk(id, buf)
-		if err != nil {
-			return nil, err
+// piece returns the next chunks of an object, as many as are read under one lock. They are
+// in buf if there is room. Begun says that some were written.
+func (s *Store) piece(ctx context.Context, id oid.ID, ids []oid.ID, buf []byte, begun bool) (chunks [][]byte, err error) {
+	err = s.View(ctx, func(v *View) error {
+		n := 0
+		for _, c := range ids {
+			raw, err := v.chunk(c, buf)
+			if err != nil {
+				if _, gone := v.object(id); begun && errors.Is(gone, ErrNotFound) {
+					return fmt.Errorf("%w: it was removed while it was read", gone)
+				}
+				return lost(id, err)
+			}
+			chunks, buf = append(chunks, raw), behind(buf, raw)
+			if n += len(raw); n >= pieceBytes {
+				break
+			}
 		}
-		if chunks = append(chunks, raw); len(raw) <= cap(buf) {
-			buf = buf[len(raw):len(raw):cap(buf)]
-		}
-		if n += len(raw); n >= pieceBytes {
-			break
-		}
-	}
-	return chunks, nil
+		return nil
+	})
+	return chunks, err
 }
 
 // pieces are the memory in which pieces are read.

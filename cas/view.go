@@ -88,7 +88,7 @@ func (v *View) Stored(id oid.ID) (int64, error) {
 // Object returns an object's kind and payload, or [ErrNotFound]. The payload is
 // compared with its id; damage gives [ErrCorrupt] naming the object.
 func (v *View) Object(id oid.ID) (kind oid.Kind, payload []byte, err error) {
-	o, err := v.each(id, func(raw []byte) {
+	o, err := v.each(id, nil, func(raw []byte) {
 		if payload == nil {
 			payload = raw
 		} else {
@@ -104,7 +104,7 @@ func (v *View) Object(id oid.ID) (kind oid.Kind, payload []byte, err error) {
 // ReadBack reads an object to its end, and returns what [View.Object] would
 // report. Nothing of it stays in memory.
 func (v *View) ReadBack(id oid.ID) error {
-	_, err := v.each(id, func([]byte) {})
+	_, err := v.each(id, nil, func([]byte) {})
 	return err
 }
 
@@ -127,16 +127,19 @@ func (v *View) object(id oid.ID) (object, error) {
 }
 
 // each calls fn with the chunks of an object in order, and last compares them all with its
-// id. fn may keep the bytes.
-func (v *View) each(id oid.ID, fn func(raw []byte)) (object, error) {
+// id. fn may keep the bytes, which lie in buf as far as there is room.
+func (v *View) each(id oid.ID, buf []byte, fn func(raw []byte)) (object, error) {
 	ids, o, err := v.chunks(id)
 	if err != nil {
 		return o, err
 	}
-	whole := assembly{id: id}
-	whole.begin(v.s.meta.algorithm, o)
+	expand := (*Store).expand
+	if o.form == list {
+		expand = (*Store).decode // they are compared together
+	}
+	whole := v.s.assemble(id, o)
 	for _, c := range ids {
-		raw, err := v.chunk(c, nil)
+		raw, err := v.read(c, buf, expand)
 		if err != nil {
 			return o, lost(id, err)
 		}
@@ -144,8 +147,25 @@ func (v *View) each(id oid.ID, fn func(raw []byte)) (object, error) {
 			return o, err
 		}
 		fn(raw)
+		buf = behind(buf, raw)
 	}
-	return o, whole.end()
+	if err = whole.end(); err == nil {
+		return o, nil
+	}
+	for _, c := range ids {
+		if _, bad := v.chunk(c, nil); bad != nil {
+			return o, lost(id, bad) // which says more
+		}
+	}
+	return o, err
+}
+
+// behind returns what is left of buf behind bytes that were put into it, if there was room.
+func behind(buf, raw []byte) []byte {
+	if len(raw) > cap(buf) {
+		return buf
+	}
+	return buf[len(raw):len(raw):cap(buf)]
 }
 
 // complete checks that the chunks of an object have its size.
@@ -198,6 +218,11 @@ func (v *View) listed(o object) ([]oid.ID, error) {
 
 // chunk returns the verified bytes of an object that has a frame, in buf if there is room.
 func (v *View) chunk(id oid.ID, buf []byte) ([]byte, error) {
+	return v.read(id, buf, (*Store).expand)
+}
+
+// read returns what one of [Store.expand] and [Store.decode] makes of an object.
+func (v *View) read(id oid.ID, buf []byte, expand func(s *Store, id oid.ID, o object, row, base, buf []byte) ([]byte, error)) ([]byte, error) {
 	o, row, err := v.frame(id)
 	if err != nil {
 		return nil, err
@@ -208,7 +233,7 @@ func (v *View) chunk(id oid.ID, buf []byte) ([]byte, error) {
 			return nil, fmt.Errorf("the base of chunk %v: %w", id, err)
 		}
 	}
-	return v.s.expand(id, o, row, base, buf)
+	return expand(v.s, id, o, row, base, buf)
 }
 
 // base returns the verified bytes of an object that is no delta itself.
@@ -259,6 +284,21 @@ func (o object) fits(p []byte) bool {
 // expand decodes a frame and compares the bytes with their id. They are in buf if there is
 // room, and nobody else has them.
 func (s *Store) expand(id oid.ID, o object, row, base, buf []byte) ([]byte, error) {
+	raw, err := s.decode(id, o, row, base, buf)
+	if err != nil {
+		return nil, err
+	}
+	if s.meta.algorithm.Sum(o.kind, raw) != id {
+		return nil, fmt.Errorf("%w: the bytes of chunk %v are not what they were", ErrCorrupt, id)
+	}
+	if o.form != delta {
+		s.kept.keep(id, o, row, raw)
+	}
+	return raw, nil
+}
+
+// decode is expand for who compares the bytes himself.
+func (s *Store) decode(id oid.ID, o object, row, base, buf []byte) (raw []byte, err error) {
 	if o.form == delta && base == nil {
 		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %v", ErrCorrupt, id)
 	}
@@ -267,8 +307,6 @@ func (s *Store) expand(id oid.ID, o object, row, base, buf []byte) ([]byte, erro
 			return raw, nil
 		}
 	}
-	var raw []byte
-	var err error
 	if o.form == part {
 		raw, err = s.part(id, o, row, buf)
 	} else {
@@ -277,12 +315,6 @@ func (s *Store) expand(id oid.ID, o object, row, base, buf []byte) ([]byte, erro
 	}
 	if err != nil {
 		return nil, fmt.Errorf("chunk %v: %w", id, err)
-	}
-	if s.meta.algorithm.Sum(o.kind, raw) != id {
-		return nil, fmt.Errorf("%w: the bytes of chunk %v are not what they were", ErrCorrupt, id)
-	}
-	if o.form != delta {
-		s.kept.keep(id, o, row, raw)
 	}
 	return raw, nil
 }
