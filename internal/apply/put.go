@@ -17,6 +17,7 @@ type job struct {
 	step *Step
 	now  dirfd.Stat // what lies at the path; zero Mode: nothing
 	ours dirfd.Stat // what lies under the fresh name; zero Mode: nothing to do
+	tmp  string     // as in its place
 
 	lacks error // ErrPrivilege, if ours does not have all that is wanted
 }
@@ -93,7 +94,7 @@ func (p *place) prepare(ctx context.Context, s *Step) (ready job, err error) {
 			err = fmt.Errorf("%w: the directory was moved away", ErrChanged)
 		}
 	}
-	return job{step: s, now: now, ours: ours, lacks: lacks}, err
+	return job{step: s, now: now, ours: ours, tmp: p.tmp, lacks: lacks}, err
 }
 
 // onlyMode reports whether a change of permissions is enough. Permissions
@@ -127,6 +128,7 @@ func (a *applier) putOff(j job) {
 // finish is [applier.finish] where the step's directory is open.
 func (p *place) finish(j job) (err error) {
 	defer func() { err = p.local(err) }()
+	p.tmp = j.tmp
 	if err := p.install(j); err != nil {
 		return errors.Join(err, p.sweep(err))
 	}

@@ -53,7 +53,7 @@ type Name struct {
 
 // plain checks a single name.
 func plain(name string) error {
-	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+	if name == "" || name == "." || name == ".." || strings.IndexByte(name, 0) >= 0 || strings.IndexByte(name, '/') >= 0 {
 		return ErrNotPlain
 	}
 	return nil

@@ -240,20 +240,26 @@ type Reading struct {
 	Once     bool                        // nothing is remembered: for walks that meet each tree once
 }
 
-// Trees returns a loader of trees, which is not to be shared between goroutines.
-// It remembers what it has read: one operation meets the same directories more
+// Trees returns a loader of trees, for any number of goroutines, but for one where the store
+// is open. It remembers what it has read: one operation meets the same directories more
 // than once.
 func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
+	var mu sync.Mutex // guards seen
 	seen, empty := map[oid.ID][]byte{}, o.emptyTree()
 	return func(id oid.ID) ([]byte, error) {
 		if id == empty {
 			return nil, nil
 		}
-		if p, ok := seen[id]; ok {
+		mu.Lock()
+		p, ok := seen[id]
+		mu.Unlock()
+		if ok {
 			return p, nil
 		}
 		p, err := o.tree(ctx, how, id)
 		if err == nil && !how.Once {
+			mu.Lock()
+			defer mu.Unlock()
 			seen[id] = p
 		}
 		return p, err
