@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -273,6 +274,20 @@ func TestAListOfFreePagesThatIsNotInOrderIsNotWrittenBy(t *testing.T) {
 		if _, list, err := texts(t, s.Path()); err != nil || len(list) != 10 {
 			t.Errorf("%d records, %v", len(list), err)
 		}
+	}
+}
+
+// The chunks of a content are compared together; where that fails the damaged one is named.
+func TestOfADamagedContentNothingIsWrittenAndTheChunkIsNamed(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	id := put(t, s, noise(r, 10*wholeMax))[0]
+	damageFrames(t, s, 0.5)
+	n, err := int64(0), error(nil)
+	if _, n, err = s.WriteTo(t.Context(), io.Discard, id); n > 0 || !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "chunk ") {
+		t.Errorf("%d bytes were written, %v", n, err)
+	}
+	if _, err = readOne(t, s, id); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "chunk ") {
+		t.Errorf("it is read: %v", err)
 	}
 }
 

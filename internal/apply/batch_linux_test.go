@@ -1,0 +1,67 @@
+package apply_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// The files of one directory share a handle of it. Somebody moves it away when the first has
+// taken its place, and makes another: what went with it is not said to be written.
+func TestFilesThatWentWithTheirDirectoryAreConflicts(t *testing.T) {
+	for _, replaced := range []bool{false, true} {
+		root := t.TempDir()
+		to := world{"d": dir(0o755), "e": dir(0o755)}
+		var inD []string
+		for i := range 64 { // a run of a list that is four times as long
+			path := fmt.Sprintf("d/f%02d", i)
+			to[path] = file(fmt.Sprint(i))
+			inD = append(inD, path)
+		}
+		for i := range 192 {
+			to[fmt.Sprintf("e/f%02d", i)] = file("in e")
+		}
+		steps := plan(t, root, to, nil)
+		opt, moved := &apply.Options{Alg: oid.SHA1}, false
+		opt.Alone()
+		opt.Hook(func(op, path string) error {
+			if op == "rename" && path == "d/f01" {
+				moved = true
+				must(t, os.Rename(filepath.Join(root, "d"), filepath.Join(root, "away")))
+				if replaced {
+					must(t, os.Mkdir(filepath.Join(root, "d"), 0o755))
+				}
+			}
+			return nil
+		})
+		out := carry(t, root, steps, to, opt)
+		if !moved {
+			t.Fatal("nothing was moved")
+		}
+		// The directory itself may be named too: it could not be given its permissions.
+		out.Conflicts = slices.DeleteFunc(out.Conflicts, func(n apply.Note) bool { return n.Path == "d" })
+		named(t, "Conflicts", out.Conflicts, inD...)
+		for _, c := range out.Conflicts {
+			if !errors.Is(c.Err, apply.ErrChanged) || !strings.Contains(c.Reason, "moved away") {
+				t.Errorf("%s: %s", c.Path, c.Reason)
+			}
+		}
+		delete(to, "d")
+		if replaced {
+			to["d"] = dir(0o755)
+		}
+		to["away"] = dir(0o755)
+		for i, path := range inD {
+			delete(to, path)
+			to["away"+path[1:]] = file(fmt.Sprint(i))
+		}
+		same(t, root, to)
+	}
+}
