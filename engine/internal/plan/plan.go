@@ -82,7 +82,7 @@ func New(present *Present, goal Goal, o Objects) (*Plan, error) {
 	p.cover = newCoverage(goal.Target, o)
 	view := viewOf(nil, goal.Target)
 	extra := p.extra()
-	for c, err := range tree.Beside(tree.Diff(present.State, goal.Target.State, o.Algorithm, o.Tree)) {
+	for c, err := range beside(tree.Diff(present.State, goal.Target.State, o.Algorithm, o.Tree)) {
 		if err != nil {
 			return nil, err
 		}

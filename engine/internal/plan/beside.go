@@ -1,18 +1,20 @@
-package tree
+package plan
 
 import (
 	"iter"
+
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // besideBatch is how many changes are handed over at a time.
 const besideBatch = 256
 
-// Beside yields what a list does, which is made on a goroutine of its own meanwhile. What the
+// beside yields what a list does, which is made on a goroutine of its own meanwhile. What the
 // list is made by must stand being called beside the caller.
-func Beside(list iter.Seq2[Change, error]) iter.Seq2[Change, error] {
-	return func(yield func(Change, error) bool) {
+func beside(list iter.Seq2[tree.Change, error]) iter.Seq2[tree.Change, error] {
+	return func(yield func(tree.Change, error) bool) {
 		type found struct {
-			c   Change
+			c   tree.Change
 			err error
 		}
 		batches, stop := make(chan []found, 4), make(chan struct{})
