@@ -27,7 +27,7 @@ type Seen struct {
 	Nested    []records.NestedAt
 	Rules     records.Rules
 	Rechecked bool        // the stat table was not trusted: what was missing was read again
-	Trees     tree.Loader // of the capture, of the store and of git; not to be shared
+	Trees     tree.Loader // of the capture, of the store and of git
 	Memory    *Memory     // what the scan made and read
 
 	Result *worktree.Result // of the scan; once it is kept for the next one, [Seen.Fingerprint] knows of nothing
