@@ -10,7 +10,7 @@ import (
 // Objects is where a plan reads what states are made of.
 type Objects struct {
 	Algorithm oid.Algorithm
-	Tree      tree.Loader // is asked by two goroutines at a time
+	Tree      tree.Loader                  // is asked by two goroutines at a time
 	Blob      func(oid.ID) ([]byte, error) // an ignore file
 }
 

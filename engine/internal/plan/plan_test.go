@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -166,9 +167,9 @@ func TestWhatSurroundsADeletedFileIsReadOncePerDirectory(t *testing.T) {
 			now[dir+"kept"], then[dir+"kept"] = "1", "1"
 			now[dir+"deep/new"] = fmt.Sprint(i)
 		}
-		o, n := m.from(), 0
+		o, n := m.from(), atomic.Int64{}
 		load := o.Tree
-		o.Tree = func(id oid.ID) ([]byte, error) { n++; return load(id) }
+		o.Tree = func(id oid.ID) ([]byte, error) { n.Add(1); return load(id) }
 		p, err := New(&Present{State: m.state(now), Disk: m}, Goal{Target: &Target{State: m.state(then)}, Paths: &Selection{}}, o)
 		if err != nil {
 			t.Fatal(err)
@@ -176,7 +177,7 @@ func TestWhatSurroundsADeletedFileIsReadOncePerDirectory(t *testing.T) {
 		if len(p.Steps) != 2*dirs {
 			t.Errorf("%d steps for %d directories and files", len(p.Steps), 2*dirs)
 		}
-		return n
+		return int(n.Load())
 	}
 	if few, many := loads(20), loads(200); many > 11*few {
 		t.Errorf("%d trees were read for 20 directories, %d for 200", few, many)
