@@ -138,7 +138,7 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 		return Outcome{}, err
 	}
 	defer a.root.Close()
-	steps = Order(asStored(steps))
+	steps = asStored(steps)
 	a.total, a.progress = len(steps), a.Progress
 	err = a.run(ctx, steps)
 	for _, j := range a.left {

@@ -18,15 +18,14 @@ func (a *applier) run(ctx context.Context, steps []Step) error {
 	a.narrow(steps, blocked)
 	var made []*Step
 	c := newClearing(steps)
-	for len(steps) > 0 {
-		rank := c.rank(&steps[0])
+	for order := c.order(steps); len(order) > 0; {
+		rank := c.rank(order[0])
 		n := 1
-		for n < len(steps) && c.rank(&steps[n]) == rank {
+		for n < len(order) && c.rank(order[n]) == rank {
 			n++
 		}
-		group := make([]*Step, 0, n)
-		for i := range steps[:n] {
-			s := &steps[i]
+		group := order[:0:n]
+		for _, s := range order[:n] {
 			err := errors.Join(safePath(s.Path), s.Have.check(), s.Want.check(), blocked[s.Path])
 			if err == nil {
 				group = append(group, s)
@@ -40,7 +39,7 @@ func (a *applier) run(ctx context.Context, steps []Step) error {
 		if rank == makeDirs {
 			made = group
 		}
-		steps = steps[n:]
+		order = order[n:]
 	}
 	for i := len(made) - 1; i >= 0; i-- {
 		if err := a.settleMode(made[i]); err != nil {

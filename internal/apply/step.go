@@ -135,8 +135,11 @@ func asStored(steps []Step) []Step {
 // (shallow first), files written (in the order in which they are given), then deletions
 // (deepest first), and the permissions of directories last. A deletion that differs from a
 // wanted path in case alone comes first, for file systems that take the two for one.
-func Order(steps []Step) []Step {
-	c := newClearing(steps)
+func Order(steps []Step) []*Step {
+	return newClearing(steps).order(steps)
+}
+
+func (c clearing) order(steps []Step) []*Step {
 	type place struct{ at, rank, depth int32 }
 	list := make([]place, len(steps)) // there may be a million of them, and a step is large
 	for i := range steps {
@@ -154,9 +157,9 @@ func Order(steps []Step) []Step {
 	slices.SortFunc(list, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.depth, b.depth), strings.Compare(steps[a.at].Path, steps[b.at].Path))
 	})
-	out := make([]Step, len(steps))
+	out := make([]*Step, len(steps))
 	for i, p := range list {
-		out[i] = steps[p.at]
+		out[i] = &steps[p.at]
 	}
 	return out
 }
