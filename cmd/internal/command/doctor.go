@@ -267,7 +267,11 @@ func examineWarning(w string) setup.Check {
 func examineWatch(w *record.Watching, text string) setup.Check {
 	c := examineWarning("not watched: " + text)
 	c.Text = text
-	if w != nil && w.Watched && w.Unused == "" {
+	switch {
+	case w == nil:
+	case w.Failing != nil:
+		c.State = setup.ToDo
+	case w.Watched && w.Unused == "":
 		c.State = setup.Well
 	}
 	return c

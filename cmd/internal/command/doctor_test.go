@@ -71,4 +71,7 @@ func TestTheDoctorSaysWhatLimitsKeepAWatcherFromItsWork(t *testing.T) {
 	if c := examineWatch(&record.Watching{Watched: true}, "by process 1"); c.State != setup.Well {
 		t.Errorf("a watched worktree: %+v", c)
 	}
+	if c := examineWatch(&record.Watching{Watched: true, Failing: &record.Failing{}}, "by process 1"); c.State != setup.ToDo {
+		t.Errorf("nothing is recorded: %+v", c)
+	}
 }

@@ -211,6 +211,38 @@ func TestAWatchTakesAPointWhenTheFilesAreQuiet(t *testing.T) {
 	}
 }
 
+// TestAWatchOnAFullDiskSaysSoAndRecordsWhenThereIsRoom gives the store a disk of its own.
+func TestAWatchOnAFullDiskSaysSoAndRecordsWhenThereIsRoom(t *testing.T) {
+	t.Parallel()
+	g, disk := newGround(t), newDisk(t, "14m")
+	g.env = append(g.env, "XDG_STATE_HOME="+disk.at)
+	g.watch("--no-git", "--quiet", "100ms")
+	state := func() map[string]any {
+		m, _ := g.json("status", "--no-git")["watcher"].(map[string]any)
+		return m
+	}
+	recorded := func() bool {
+		r := g.json("snapshot", "--no-git", "--dry-run")
+		return r["reused"] == true
+	}
+	until(t, "it records", recorded)
+	until(t, "it is watched", func() bool { return state()["watched"] == true })
+	free, _ := disk.space()
+	noise(t, filepath.Join(disk.at, "fill"), free)
+	noise(t, filepath.Join(g.dir, "precious"), 100_000)
+	until(t, "it fails", func() bool { return state()["failing"] != nil })
+	if why := fmt.Sprint(state()["failing"]); !strings.Contains(why, "no space left on device") || !strings.Contains(why, "since:20") {
+		t.Errorf("%s", why)
+	}
+	if out, _, _ := g.does("status", "--no-git"); !strings.Contains(out, "(rewind watch): its own snapshots have failed since ") {
+		t.Errorf("%s", out)
+	}
+	if err := os.Remove(filepath.Join(disk.at, "fill")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it records though nothing happens any more", func() bool { return state()["failing"] == nil && recorded() })
+}
+
 func TestAWatchEndsWithoutATrace(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(*ground, *watcher){

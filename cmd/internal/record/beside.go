@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
@@ -70,6 +71,14 @@ type Watching struct {
 	Unused  string `json:"unused,omitempty"` // why commands like this one do their work themselves
 	Served  int64  `json:"served"`           // requests
 	Lent    int64  `json:"lent"`             // to commands that look by themselves, which it has told where
+
+	Failing *Failing `json:"failing,omitempty"` // the snapshots that it takes by itself fail
+}
+
+// A Failing is why what changed is in no snapshot that the watching process takes by itself.
+type Failing struct {
+	Since time.Time `json:"since"` // when the first of them failed; it tries again at least once a minute
+	Why   string    `json:"why"`   // the last of them failed
 }
 
 // Used reports whether the next snapshot is one that looks only where something
@@ -99,6 +108,8 @@ func (w *Watching) Sentence(e *engine.Engine) string {
 	}
 	by := fmt.Sprintf("by process %d (%s)", w.PID, w.Command)
 	switch yes, why := w.Used(); {
+	case w.Failing != nil:
+		return fmt.Sprintf("%s: its own snapshots have failed since %s, and it tries again: %s", by, w.Failing.Since.Local().Format(time.DateTime), w.Failing.Why)
 	case yes:
 		return by + ": snapshots look only where something changed"
 	case why != "":

@@ -16,6 +16,8 @@ type Keeper struct {
 	Watch engine.Watch
 	rests atomic.Bool // a rest is to come
 
+	failing atomic.Pointer[Failing] // nil: what it records by itself is recorded
+
 	offer   *offer    // nil: other processes cannot use it
 	offered time.Time // when that was last tried
 }

@@ -149,7 +149,7 @@ func (o *offer) refusal(q *asked) string {
 }
 
 func (o *offer) state(unused string) *Watching {
-	w := &Watching{PID: os.Getpid(), Command: o.command, Unused: unused, Served: o.served.Load(), Lent: o.lent.Load()}
+	w := &Watching{PID: os.Getpid(), Command: o.command, Unused: unused, Served: o.served.Load(), Lent: o.lent.Load(), Failing: o.kept.failing.Load()}
 	w.Watched, w.Why = o.kept.Watch.State()
 	if since := o.lending.Load(); since != 0 && time.Since(time.Unix(0, since)) > turnWait {
 		w.Watched, w.Why = false, "another command has its turn and has not ended it"

@@ -35,6 +35,9 @@ type watch struct {
 	looked time.Time     // when the files were looked at last
 	took   time.Duration // and how long that took
 	seen   time.Time     // what was done before that is in a point
+
+	again time.Time     // after a point that failed: when the next one is tried
+	wait  time.Duration // and how long it has waited for that
 }
 
 func watchCommand(a *app) *cobra.Command {
@@ -66,6 +69,10 @@ const (
 	// Where nothing can be watched, looking at everything is one part in so many of the
 	// time.
 	unwatchedShare = 50
+
+	// A point that failed is tried again after the first, and then after twice as long each
+	// time, up to the second.
+	againFirst, againMost = time.Second, time.Minute
 )
 
 // run watches until it is told to end, or the directory is gone.
@@ -145,7 +152,7 @@ func (w *watch) loop(ctx context.Context) {
 		if w.offer != nil {
 			idle = min(idle, time.Since(time.Unix(0, w.offer.asked.Load())))
 		}
-		if w.idle > 0 && idle > w.idle {
+		if w.idle > 0 && idle > w.idle && w.again.IsZero() {
 			return
 		}
 		pace, rests := w.pace(idle, last.After(w.seen))
@@ -159,8 +166,12 @@ func (w *watch) loop(ctx context.Context) {
 // pace is how long until there may be something to do. Where all that has changed is in a
 // point, or nothing has happened for a minute, it rests until the kernel tells of something:
 // the time is only for what nobody tells, that its socket is gone or it has waited long enough.
+// Where a point has failed nobody tells when it would not any more.
 func (w *watch) pace(idle time.Duration, changed bool) (pace time.Duration, rests bool) {
 	usual := min(w.quiet, time.Second) / 4
+	if !w.again.IsZero() {
+		return max(time.Until(w.again), usual), false
+	}
 	if watched, _ := w.Watch.State(); !watched || idle < time.Minute && (changed || w.noPoints) {
 		return usual, false
 	}
@@ -177,6 +188,8 @@ func (w *watch) turn(ctx context.Context) (last time.Time) {
 	watched, _ := w.Watch.State()
 	last = w.Watch.Stirred()
 	switch rest := time.Since(last); {
+	case time.Now().Before(w.again):
+		return last
 	case !watched && w.Watch.Hopeless() && time.Since(w.looked) < unwatchedShare*w.took, !watched && time.Since(w.looked) < w.quiet:
 		return last
 	case !watched:
@@ -189,11 +202,40 @@ func (w *watch) turn(ctx context.Context) (last time.Time) {
 	defer w.End()
 	begun := time.Now()
 	err := w.look(ctx)
-	w.seen, w.looked, w.took = begun, time.Now(), time.Since(begun)
-	if err != nil && ctx.Err() == nil {
+	w.looked, w.took = time.Now(), time.Since(begun)
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		w.seen = begun
+		w.succeeded()
+	case w.noPoints: // nothing is lost by that
 		w.once(exit.Sentence(ctx, err))
+	default:
+		w.failed(begun, exit.Sentence(ctx, err))
 	}
 	return last
+}
+
+// failed notes that a point failed, and says why, if that is new. What changed is in no
+// snapshot, so it is tried again though nothing changes any more.
+func (w *watch) failed(begun time.Time, why string) {
+	now := Failing{Since: begun, Why: why}
+	if before := w.failing.Load(); before != nil {
+		now.Since = before.Since
+	}
+	if before := w.failing.Swap(&now); before == nil || before.Why != why {
+		show.Say(w.app.Err, "rewind: nothing is recorded, and it tries again: %s\n", why)
+	}
+	w.wait = min(max(2*w.wait, againFirst), againMost)
+	w.again = time.Now().Add(w.wait)
+}
+
+// succeeded notes that what changed is in a snapshot.
+func (w *watch) succeeded() {
+	if w.failing.Swap(nil) != nil {
+		show.Say(w.app.Err, "rewind: it records again\n")
+	}
+	w.again, w.wait = time.Time{}, 0
 }
 
 func (w *watch) options() *engine.Options {

@@ -1,13 +1,83 @@
 package record
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/engine"
 )
+
+// failingWatch is of a new worktree, in which no store can be made until mend is called.
+func failingWatch(t *testing.T) (w *watch, log *bytes.Buffer, mend func()) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"} {
+		t.Setenv(name, filepath.Join(home, name))
+	}
+	state := filepath.Join(home, "XDG_STATE_HOME")
+	root := filepath.Join(home, "tree")
+	if err := errors.Join(os.Mkdir(root, 0o755), os.WriteFile(filepath.Join(root, "f"), []byte("precious"), 0o644), os.WriteFile(state, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	log = &bytes.Buffer{}
+	w = &watch{Keeper: NewKeeper(), quiet: time.Nanosecond, root: root, said: map[string]bool{},
+		app: &app{&cli.App{Stdio: cli.Stdio{Out: io.Discard, Err: log}, NoGit: true}}}
+	w.Watch.Any = true
+	t.Cleanup(func() { w.Close(context.Background()) })
+	return w, log, func() {
+		if err := os.Remove(state); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAPointThatFailedIsTriedAgainThoughNothingChanges(t *testing.T) {
+	w, log, mend := failingWatch(t)
+	tries := func() bool { // the time has come
+		before := w.looked
+		w.again = time.Now()
+		w.turn(t.Context())
+		return w.looked.After(before)
+	}
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+		if !tries() || w.wait != want*time.Second || w.failing.Load() == nil {
+			t.Fatalf("it waits %v for the next one, which is to be %v s: %s", w.wait, int(want), log)
+		}
+		if pace, rests := w.pace(time.Hour, false); rests || pace > w.wait || pace < w.wait-5*time.Second {
+			t.Errorf("it looks again after %v, rests: %v", pace, rests)
+		}
+		looked := w.looked
+		if w.turn(t.Context()); w.looked != looked {
+			t.Error("it does not wait for that")
+		}
+	}
+	said := log.String()
+	if since := w.failing.Load().Since; strings.Count(said, "it tries again: ") != 1 || time.Since(since) < 0 || since.After(w.looked) {
+		t.Errorf("since %v: %s", since, said)
+	}
+	mend()
+	if !tries() || w.failing.Load() != nil || !w.again.IsZero() || w.seen.IsZero() {
+		t.Fatalf("it does not record: %s", log)
+	}
+	if said = strings.TrimPrefix(log.String(), said); !strings.Contains(said, "rewind: it records again\n") {
+		t.Errorf("%s", said)
+	}
+	e, err := w.Watch.Open(t.Context(), w.root, w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := e.List(t.Context(), nil); err != nil || len(list) != 1 {
+		t.Errorf("%d snapshots, %v", len(list), err)
+	}
+}
 
 // A watch that has all that changed in a point waits for the kernel alone, but for a look each minute at what nobody tells.
 func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
