@@ -109,7 +109,7 @@ func paths(list []string) []wire.Path {
 func (u *uninstalling) unused(ctx context.Context, roots []string, out *uninstalled) error {
 	for _, root := range roots {
 		if w := record.State(ctx, &cli.App{Stdio: u.Stdio, Dir: root, NoGit: u.NoGit}); w != nil {
-			return fmt.Errorf("%w: process %d (%s) watches %s: end it first (kill %[2]d)", engine.ErrRefused, w.PID, w.Command, root)
+			return fmt.Errorf("%w: %s watches %s: end it first (kill %d)", engine.ErrRefused, w.Process(), root, w.PID)
 		}
 	}
 	forks, err := fork.List(ctx, u.Engine, &engine.Options{Force: true, NoGit: u.NoGit})

@@ -211,6 +211,30 @@ func TestAWatchTakesAPointWhenTheFilesAreQuiet(t *testing.T) {
 	}
 }
 
+func TestAWatcherThatDoesNotAnswerIsNamed(t *testing.T) {
+	t.Parallel()
+	g := newGround(t)
+	w := g.watch("--no-points")
+	until(t, "it answers", func() bool { return g.state()["command"] == "rewind watch" })
+	_ = w.Process.Signal(syscall.SIGSTOP)
+	until(t, "it is stopped", func() bool { return g.state()["command"] != "rewind watch" })
+	if st := g.state(); st["pid"] != float64(w.Process.Pid) || st["watched"] != false || st["why"] != "it does not answer" {
+		t.Errorf("%v", st)
+	}
+	want := fmt.Sprintf("\nwatched    by process %d: snapshots look at everything: it does not answer\n", w.Process.Pid)
+	if out, _, exit := g.does("status"); exit != 0 || !strings.Contains(out, want) {
+		t.Errorf("exit %d: %s", exit, out)
+	}
+	if _, errs, exit := g.does("uninstall", "--yes"); exit == 0 || !strings.Contains(errs, fmt.Sprintf("process %d watches", w.Process.Pid)) {
+		t.Errorf("exit %d: %s", exit, errs)
+	}
+	_ = w.Process.Kill()
+	_ = w.Wait()
+	if out, _, _ := g.does("status"); !strings.Contains(out, "\nwatched    no: ") {
+		t.Errorf("it is gone: %s", out)
+	}
+}
+
 // TestAWatchOnAFullDiskSaysSoAndRecordsWhenThereIsRoom gives the store a disk of its own.
 func TestAWatchOnAFullDiskSaysSoAndRecordsWhenThereIsRoom(t *testing.T) {
 	t.Parallel()

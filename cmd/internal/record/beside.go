@@ -65,7 +65,7 @@ type answered struct {
 // A Watching is what is known of the process that watches.
 type Watching struct {
 	PID     int    `json:"pid"`
-	Command string `json:"command"`          // "rewind watch" or "rewind serve"
+	Command string `json:"command"`          // "rewind watch" or "rewind serve"; "": it does not answer
 	Watched bool   `json:"watched"`          // the next snapshot looks only where something changed
 	Why     string `json:"why,omitempty"`    // it does not
 	Unused  string `json:"unused,omitempty"` // why commands like this one do their work themselves
@@ -106,7 +106,7 @@ func (w *Watching) Sentence(e *engine.Engine) string {
 		}
 		return "no: \"rewind watch\" does so; with rewind.watch = true the next snapshot begins it"
 	}
-	by := fmt.Sprintf("by process %d (%s)", w.PID, w.Command)
+	by := "by " + w.Process()
 	switch yes, why := w.Used(); {
 	case w.Failing != nil:
 		return fmt.Sprintf("%s: its own snapshots have failed since %s, and it tries again: %s", by, w.Failing.Since.Local().Format(time.DateTime), w.Failing.Why)
@@ -117,6 +117,14 @@ func (w *Watching) Sentence(e *engine.Engine) string {
 	default:
 		return by + ": the next snapshot looks at everything"
 	}
+}
+
+// Process names the process that watches.
+func (w *Watching) Process() string {
+	if w.Command == "" {
+		return fmt.Sprintf("process %d", w.PID)
+	}
+	return fmt.Sprintf("process %d (%s)", w.PID, w.Command)
 }
 
 // errUnanswered is why somebody does without the socket.
@@ -166,10 +174,19 @@ func (a *app) request(ctx context.Context, dir string, q *asked) (*socket.Conn, 
 	return conn, nil
 }
 
+// A silentError is of the process that is there and says nothing, such as one that was stopped.
+type silentError int
+
+// Error says so.
+func (s silentError) Error() string { return fmt.Sprintf("process %d does not answer", int(s)) }
+
 // heard reads one answer.
 func heard(conn *socket.Conn) (out answered, err error) {
 	p, err := conn.Next()
-	if err == nil && json.Unmarshal(p, &out) != nil {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = silentError(conn.Peer())
+	case err == nil && json.Unmarshal(p, &out) != nil:
 		err = errUnanswered
 	}
 	return out, err
@@ -227,13 +244,16 @@ func sound(q *asked, out *answered) bool {
 // State asks what watches the worktree; nil if nothing does.
 func State(ctx context.Context, c *cli.App) *Watching {
 	a := &app{c}
+	var out answered
 	conn, err := a.request(ctx, a.Dir, &asked{What: askState})
-	if err != nil {
-		return nil
+	if err == nil {
+		defer conn.Close()
+		out, err = heard(conn)
 	}
-	defer conn.Close()
-	out, err := heard(conn)
-	if err != nil {
+	switch silent := silentError(0); {
+	case errors.As(err, &silent):
+		return &Watching{PID: int(silent), Why: "it does not answer"}
+	case err != nil:
 		return nil
 	}
 	return out.State

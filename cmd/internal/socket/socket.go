@@ -129,6 +129,12 @@ func (c *Conn) Next() ([]byte, error) {
 	}
 }
 
+// Peer is the process that serves, also where it does not answer; 0 if nobody knows.
+func (c *Conn) Peer() int {
+	pid, _ := ownPeer(c.conn)
+	return pid
+}
+
 // Close ends the request. Who carries it out for this client alone stops.
 func (c *Conn) Close() error {
 	c.off()
