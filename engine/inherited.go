@@ -65,7 +65,7 @@ func (e *Engine) inherit(ctx context.Context, used bool) error {
 	case n > 0:
 		e.conf.Warn(fmt.Sprintf("what was recorded before this was a git repository, or by a program that began before, is here now (snapshots: %d), in rewind's own store alone, and found by its old ids too. The old store is not needed any more: rewind stores --remove %s", n, filepath.Base(folder)))
 		if list, _ := remotes.List(); len(list) > 0 { // under the new ids all of it would go there once more
-			e.conf.Warn(fmt.Sprintf("its remotes are not known here, such as %s: \"rewind remote add\" adds one, and all is pushed there anew", list[0].URL))
+			e.conf.Warn(fmt.Sprintf("its remotes are not known here, such as %s: \"rewind remote add\" adds one, and all is pushed there anew, as another history: \"rewind fetch\" elsewhere does not bring what is pushed from here, \"rewind resume %[1]s:ID DIR\" does", list[0].URL))
 		}
 	}
 	return nil

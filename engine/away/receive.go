@@ -22,6 +22,7 @@ type Fetched struct {
 	Snapshots []*records.Snapshot // that are new here, oldest first
 	There     int                 // were here before
 	AtHome    int                 // of the new ones, lack what stays on the machine that recorded them
+	Others    int                 // histories that are there beside this one, and were left there
 	Left      []records.Note      // snapshots that could not be brought; Path is the id there
 	Bridge    error               // not nil: they are not in git yet
 }

@@ -28,8 +28,13 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 	if err != nil {
 		return nil, err
 	}
+	others := map[string]bool{}
 	if s.git == nil { // the other kind is of one repository
-		list = withoutParts(slices.DeleteFunc(list, func(d *Distant) bool { return d.History != history }))
+		list = withoutParts(slices.DeleteFunc(list, func(d *Distant) bool {
+			others[d.History] = d.History != history
+			return others[d.History]
+		}))
+		delete(others, history)
 	}
 	in, err := r.receive(ctx, s)
 	if err != nil {
@@ -40,7 +45,7 @@ func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Left = append(out.Left, left...)
+	out.Others, out.Left = len(others), append(out.Left, left...)
 	out.Bridge = r.Bridge(ctx) // also what an earlier one could not bring there
 	return out, nil
 }

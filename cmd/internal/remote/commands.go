@@ -322,7 +322,7 @@ func fetchCommand(a *app) *cobra.Command {
 		a.Note("left", r.Left)
 		a.Warn(r.Bridge)
 		if a.JSON {
-			out := fetchedTold{Remote: m.Name, Snapshots: []string{}, There: r.There, AtHome: r.AtHome, Left: wire.Notes(r.Left)}
+			out := fetchedTold{Remote: m.Name, Snapshots: []string{}, There: r.There, AtHome: r.AtHome, Others: r.Others, Left: wire.Notes(r.Left)}
 			for _, s := range r.Snapshots {
 				out.Snapshots = append(out.Snapshots, s.ID.String())
 			}
@@ -331,6 +331,9 @@ func fetchCommand(a *app) *cobra.Command {
 			show.Say(a.Out, "fetched %s from %s; %d were here\n", show.Count(len(r.Snapshots), "snapshot"), m.Name, r.There)
 			if r.AtHome > 0 {
 				show.Say(a.Out, "%s without files that stay on the machine that recorded them (\"rewind show ID\" names them)\n", show.Count(r.AtHome, "snapshot"))
+			}
+			if r.Others > 0 {
+				show.Say(a.Out, "other histories there: %d (\"rewind list --remote %[2]s\" lists them, \"rewind resume %[2]s:ID DIR\" goes on with one)\n", r.Others, m.Name)
 			}
 		}
 		if len(r.Left) > 0 {

@@ -43,6 +43,7 @@ type fetchedTold struct {
 	Snapshots []string    `json:"snapshots"`         // new here, oldest first
 	There     int         `json:"there"`             // were here
 	AtHome    int         `json:"at_home,omitempty"` // of the new ones, lack files that stay on the machine that recorded them: show ID names these
+	Others    int         `json:"others,omitempty"`  // histories that are there beside this one: nothing of them is brought
 	Left      []wire.Note `json:"left"`              // path is the id that a snapshot has there; it is empty for a file there that cannot be read as one: the reason names it
 }
 
