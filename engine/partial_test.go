@@ -145,3 +145,26 @@ func TestADirectoryThatIsARepositoryNowIsNoChangeOfARestore(t *testing.T) {
 		t.Error("the restore is another one")
 	}
 }
+
+// Nor does one bring them back: it says so each time, and has nothing to do.
+func TestADirectoryThatWasARepositoryIsNoChangeOfARestore(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		newPlace(t, true) // skips without git
+		p := newPlace(t, git)
+		p.write("nested/f", "1")
+		p.git("init", "-q", "nested")
+		e := p.open()
+		back := Op{To: p.snap(e, "1", nil).ID}
+		p.must(os.RemoveAll(filepath.Join(p.dir, "nested/.git")))
+		p.write("nested/f", "2")
+		for want := 1; want >= 0; want-- { // the second one has nothing to do
+			r, err := e.Do(context.Background(), back)
+			if err != nil || r.Written != want || r.Deleted != 0 || len(r.Conflicts) != 1 || r.Conflicts[0].Path != "nested/.git" {
+				t.Errorf("git %v: %+v, %v; want %d written", git, r, err, want)
+			}
+			if st, err := e.Status(context.Background()); err != nil || st.Undo != 1 || p.read("nested/f") != "1" {
+				t.Errorf("git %v: %d to undo, %v", git, st.Undo, err)
+			}
+		}
+	}
+}

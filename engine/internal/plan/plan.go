@@ -170,9 +170,6 @@ func (p *planner) add(c tree.Change) error {
 		p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: keptConverted})
 		return nil
 	}
-	if c.From.Mode.Type() == tree.Nested && c.To.Mode == tree.Dir|c.From.Mode.Perm() && p.present.isRepository(c.Path) {
-		return nil // it stays a repository: no restore takes git's own files away
-	}
 	if p.blocked(c) {
 		if why := p.present.leftOut(c.Path); why != "" {
 			p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: "a directory stands here that was left out: " + why})
@@ -302,8 +299,8 @@ func (p *planner) step(c tree.Change) error {
 	if p.goal.Made != nil {
 		p.stepped[c.Path] = true
 	}
-	if c.From.Mode.Type() == tree.Absent && s.Have.Mode.IsDir() && !rights(&s) && !isGits(c.Path) {
-		return nil // a directory that the scan left out is there as the target has it
+	if s.Have.Mode.IsDir() && s.Want.Mode.IsDir() && !rights(&s) && !isGits(c.Path) {
+		return nil // it is there as the target has it: no restore brings git's own files, or takes them away
 	}
 	p.plan.Steps = append(roomier(p.plan.Steps), s)
 	p.plan.Changes = append(roomier(p.plan.Changes), Change{Path: c.Path, From: s.Have, To: s.Want})
