@@ -17,12 +17,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // The conditions a caller may want to tell apart.
@@ -305,7 +306,10 @@ func (f *Fork) changes(ctx context.Context, there *engine.Engine) ([]engine.Chan
 	if err != nil {
 		return nil, err
 	}
-	return d.Changes, nil
+	return slices.DeleteFunc(d.Changes, func(c engine.Change) bool {
+		from, to := tree.Mode(c.From.Mode), tree.Mode(c.To.Mode)
+		return from.Type() == tree.Nested && to == tree.Dir|from.Perm() // it was made without its .git
+	}), nil
 }
 
 // size adds up the files below a directory, as far as they can be seen.
@@ -382,14 +386,6 @@ func (f *Fork) record(ctx context.Context, there *engine.Engine) (base, now *eng
 		return nil, nil, err
 	}
 	return base, r.Snapshot, nil
-}
-
-// short names at most five of many paths.
-func short(paths []string) string {
-	if more := len(paths) - 5; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(paths[:5], ", "), more)
-	}
-	return strings.Join(paths, ", ")
 }
 
 // zero is the id of nothing.

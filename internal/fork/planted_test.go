@@ -278,6 +278,34 @@ func TestAnExportGoesNeitherIntoAGitDirectoryNorBesideTheStore(t *testing.T) {
 	}
 }
 
+func TestARepositoryInsideAForkIsNoChangeOfItForWantOfItsGit(t *testing.T) {
+	e, _ := committed(t)
+	gittest.New(t).Git("init", "-q", filepath.Join(e.Root(), "nested"))
+	put(t, filepath.Join(e.Root(), "nested", "f"), "f")
+	r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
+	must(t, err)
+	dir := forked(t, e, r.Snapshot)
+	changed := func() int {
+		t.Helper()
+		list, err := List(t.Context(), e, &engine.Options{})
+		must(t, err)
+		must(t, list[0].Err)
+		return list[0].Changed
+	}
+	if n := changed(); n != 0 {
+		t.Errorf("%d paths are changed in a fork that was made now", n)
+	}
+	put(t, filepath.Join(dir, "nested", "g"), "g")
+	if n := changed(); n != 1 {
+		t.Errorf("%d paths are changed in a fork, where one file was added", n)
+	}
+	must(t, os.Remove(filepath.Join(dir, "nested", "g")))
+	gone, err := Remove(t.Context(), e, dir, false, &engine.Options{})
+	if err != nil || gone.Recorded != nil {
+		t.Errorf("nothing of it is new: %+v, %v", gone, err)
+	}
+}
+
 // What could not be written into a fork is not there, but nobody has deleted it.
 func TestAnAdoptionDoesNotDeleteWhatCouldNotBeWrittenIntoTheFork(t *testing.T) {
 	for _, open := range []func(*testing.T) (*engine.Engine, *engine.Snapshot){recorded, committed} {

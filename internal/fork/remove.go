@@ -147,6 +147,14 @@ func (f *Fork) saved(ctx context.Context, there *engine.Engine, now *engine.Snap
 	return err
 }
 
+// short names at most five of many paths.
+func short(paths []string) string {
+	if more := len(paths) - 5; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:5], ", "), more)
+	}
+	return strings.Join(paths, ", ")
+}
+
 // unread drops the error of a file that cannot be read: it is named as not saved.
 func unread(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
