@@ -64,7 +64,7 @@ func (to *goal) takeBack(ctx context.Context, e *Engine, op *Operation) error {
 	if err != nil && !isLost(err) {
 		return err
 	}
-	to.made = plan.MadeBy(steps)
+	to.made = plan.MadeBy(steps, converted[string](op.There))
 	to.paths = to.paths.And(to.made.Displaced())
 	return nil
 }

@@ -261,7 +261,7 @@ func (e *Engine) securing() *objects.Keeper { return &objects.Keeper{Root: e.roo
 // end records that the operation is done.
 func (e *Engine) end(ctx context.Context, op running, out outcome) error {
 	err := e.update(ctx, func(u *records.Update) error {
-		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0), u.Leftover(false, out.Left...))
+		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0, converted[Path](out.There)...), u.Leftover(false, out.Left...))
 	})
 	if err == nil {
 		noteEnd(op.lock, op.Key)

@@ -256,6 +256,28 @@ func TestAnUndoThatStillBringsItsSnapshotIntoGitHasNoEnd(t *testing.T) {
 	}
 }
 
+func TestAnUndoTakesAwayNothingThatSomebodyElsePutThere(t *testing.T) {
+	bothKinds(t, func(t *testing.T, p *place) {
+		p.write(".gitignore", "*.log\n")
+		p.write("ours.log", "1")
+		p.write("theirs.log", "2")
+		e := p.open()
+		s := p.snap(e, "one", nil)
+		p.remove("ours.log")
+		p.remove("theirs.log")
+		r := p.do(e, Op{To: s.ID, Agreed: func(*Diff) error { // the plan is made
+			p.write("theirs.log", "2")
+			return nil
+		}})
+		if r.Written != 1 || len(r.Conflicts) > 0 {
+			t.Errorf("%+v", r)
+		}
+		if p.undo(e); p.exists("ours.log") || !p.exists("theirs.log") {
+			t.Errorf("after the undo there is %v", p.picture())
+		}
+	})
+}
+
 func TestAnUndoOfAKilledRestoreKeepsWhatTheStoreHasLost(t *testing.T) {
 	p, _ := interrupted(t)
 	e := p.open()

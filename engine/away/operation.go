@@ -23,6 +23,7 @@ type operation struct {
 	Started time.Time      `json:"started"`
 	Ended   time.Time      `json:"ended"`
 	Partial bool           `json:"partial,omitempty"`
+	There   []records.Path `json:"there,omitempty"`
 
 	from    oid.ID // the snapshot that it goes with
 	brought bool   // it was begun elsewhere
@@ -48,7 +49,7 @@ func (o *operation) check() error {
 func (o *operation) here() *records.Operation {
 	return &records.Operation{
 		Key: o.Key, Kind: o.Kind, Beside: o.Beside, From: o.from, To: o.To, Stood: o.Stood, Paths: o.Paths, Plan: o.Plan,
-		Started: o.Started, Ended: o.Ended, Partial: o.Partial,
+		Started: o.Started, Ended: o.Ended, Partial: o.Partial, There: o.There,
 	}
 }
 
@@ -77,7 +78,7 @@ func deedsOf(v *records.View) (*deeds, error) {
 			byNumber[op.Seq] = op
 			n := operation{
 				Key: op.Key, Kind: op.Kind, Beside: op.Beside, To: op.To, Stood: op.Stood, Paths: op.Paths, Plan: op.Plan,
-				Started: op.Started, Ended: op.Ended, Partial: op.Partial, from: op.From, brought: op.Brought,
+				Started: op.Started, Ended: op.Ended, Partial: op.Partial, There: op.There, from: op.From, brought: op.Brought,
 			}
 			if below := byNumber[op.Below]; below != nil {
 				n.Below = below.Key

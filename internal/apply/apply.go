@@ -107,8 +107,9 @@ type Note struct {
 // exactly one of its fields, unless it changes nothing; a directory that was made but could not be given
 // its permissions is in two.
 type Outcome struct {
-	Written   int      // steps whose path now holds what was wanted there
+	Written   int      // steps that put at their path what was wanted there; of a replay also what was there before
 	Deleted   int      // steps whose path is now free
+	There     []string // where somebody else had put what was wanted, so that nothing was done; sorted
 	Kept      []Note   // deletions not carried out because a directory holds other files
 	Conflicts []Note   // steps not carried out
 	Left      []string // temporary names of ours that could not be removed, sorted
@@ -148,6 +149,7 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 		a.oneName(steps)
 	}
 	a.out.Left = a.sweepLeft()
+	slices.Sort(a.out.There)
 	err = errors.Join(err, a.closeDirs())
 	if err == nil {
 		err = a.sync()

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,32 @@ func TestWhatChangedSinceThePlanIsAConflict(t *testing.T) {
 	// Touched or already as wanted is no conflict: no byte is at stake.
 	same(t, root, world{"edit": file("other"), "del": file("other"), "link": link("other"), "swap": file("other"), "new": file("other"),
 		"newdir": file("a file"), "touched": file("2"), "isnew": file("2")})
+}
+
+// A replay cannot tell: an earlier run may have put it there.
+func TestWhatSomebodyElsePutsThereMeanwhileIsNotWritten(t *testing.T) {
+	root := t.TempDir()
+	world{"changed": file("old")}.make(t, root)
+	to := world{"a": file("ours"), "changed": file("theirs"), "d": dir(0o755), "d/f": file("theirs"), "new": file("theirs")}
+	steps := plan(t, root, to, nil)
+	opt := &apply.Options{Alg: oid.SHA1}
+	theirs := []string{"changed", "d/f", "new"}
+	opt.Hook(func(_, path string) error {
+		for i := 0; path == "a" && i < len(theirs); i++ {
+			must(t, os.WriteFile(filepath.Join(root, theirs[i]), []byte("theirs"), 0o644))
+		}
+		return nil
+	})
+	opt.Alone()
+	out := carry(t, root, steps, to, opt)
+	if out.Written != 2 || !slices.Equal(out.There, theirs) {
+		t.Errorf("%+v, want 2 written, and %q there", out, theirs)
+	}
+	out = carry(t, root, steps, to, &apply.Options{Alg: oid.SHA1, Replay: true})
+	if out.Written != len(steps) || len(out.There) > 0 {
+		t.Errorf("the replay: %+v", out)
+	}
+	same(t, root, to)
 }
 
 func TestUnknownFilesKeepTheirDirectory(t *testing.T) {

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -37,7 +38,11 @@ func (a *applier) oneName(steps []Step) {
 			for _, one := range []*Step{other, s} {
 				if !told[one] {
 					told[one] = true
-					a.out.Written--
+					if i := slices.Index(a.out.There, one.Path); i >= 0 {
+						a.out.There = slices.Delete(a.out.There, i, i+1)
+					} else {
+						a.out.Written--
+					}
 					a.out.Conflicts = append(a.out.Conflicts, note(one.Path, errOneName))
 				}
 			}

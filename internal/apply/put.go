@@ -67,6 +67,8 @@ func (p *place) prepare(ctx context.Context, s *Step) (ready job, err error) {
 	}
 	now, found, err := p.look(s)
 	switch {
+	case err == nil && found == asWanted && !a.Replay && !s.Want.absent(): // of a replay nobody knows who it was
+		return done, errThere
 	case err != nil || found == asWanted:
 		return done, err
 	case found == unexpected:
@@ -146,6 +148,9 @@ func (a *applier) abandon(j job) {
 		p.close()
 	}
 }
+
+// errThere is no failure: somebody else has put at the path what the step was to put there.
+var errThere = errors.New("what is wanted is there already")
 
 // errSpecial: no plan expects a pipe, socket or device. Whether it was there all
 // the time nobody knows.

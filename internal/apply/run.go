@@ -86,6 +86,8 @@ func (t *tally) enter(s *Step, err error) error {
 	case err == nil && s.idle():
 	case err == nil && s.Want.absent():
 		t.out.Deleted++
+	case errors.Is(err, errThere):
+		t.out.There = append(t.out.There, s.Path)
 	case err == nil:
 		t.out.Written++
 	case errors.As(err, new(keptError)):

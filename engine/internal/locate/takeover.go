@@ -225,5 +225,5 @@ func repeat(u *records.Update, owner *records.Owner, op *records.Operation, ids 
 	now := owner.Now
 	owner.Now = func() time.Time { return op.Ended }
 	defer func() { owner.Now = now }()
-	return u.End(again.Seq, op.Partial)
+	return u.End(again.Seq, op.Partial, op.There...)
 }

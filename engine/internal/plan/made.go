@@ -14,14 +14,18 @@ import (
 // unless it was changed since.
 type Made map[string]apply.Step
 
-// MadeBy reads from the steps of an operation what it made.
-func MadeBy(steps []apply.Step) Made {
+// MadeBy reads from the steps of an operation what it made. There are paths at which
+// somebody else had put what it was to put: that is not its doing.
+func MadeBy(steps []apply.Step, there []string) Made {
 	m := Made{}
 	for i := range steps {
 		s := steps[i]
 		if s.Have.Mode.Type() == tree.Absent || rights(&s) || displaces(&s) || fileOrLink(s.Want.Mode) {
 			m[s.Path] = s
 		}
+	}
+	for _, path := range there {
+		delete(m, path)
 	}
 	return m
 }

@@ -71,8 +71,9 @@ func (u *Update) Begin(op *Operation) error {
 	return u.putHistory(u.owner.Key, row)
 }
 
-// End says that an operation is done; partial: not all of it.
-func (u *Update) End(seq uint64, partial bool) error {
+// End says that an operation is done; partial: not all of it. There is where it found
+// already what it was to bring.
+func (u *Update) End(seq uint64, partial bool, there ...Path) error {
 	row, err := u.bindHistory()
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (u *Update) End(seq uint64, partial bool) error {
 	if err != nil {
 		return err
 	}
-	now.Ended, now.Partial, now.Contents = u.owner.Now(), partial, nil
+	now.Ended, now.Partial, now.There, now.Contents = u.owner.Now(), partial, there, nil
 	return errors.Join(u.putOperation(now), u.putHistory(u.owner.Key, row), u.arrive(now))
 }
 

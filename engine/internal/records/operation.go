@@ -40,6 +40,7 @@ type Operation struct {
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended,omitzero"` // zero: unfinished
 	Partial  bool      `json:"partial,omitempty"`
+	There    []Path    `json:"there,omitempty"`     // where somebody else had put what its steps were to put
 	InBisect bool      `json:"in_bisect,omitempty"` // begun during a bisect: not to be seen in the history
 
 	Brought bool   `json:"brought,omitempty"` // it was begun elsewhere, and came with a resume

@@ -109,6 +109,7 @@ export interface Operation {
   started: string;
   /** zero: unfinished */ ended?: string;
   partial?: boolean;
+  /** where somebody else had put what its steps were to put */ there?: (string | { b64: string })[];
   /** begun during a bisect: not to be seen in the history */ in_bisect?: boolean;
   /** it was begun elsewhere, and came with a resume */ brought?: boolean;
   /** of such a one: the key of what lay on top of the other stack */ beside?: string;
