@@ -3,7 +3,10 @@
 package fuzz
 
 import (
+	"errors"
 	"io/fs"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +47,57 @@ func (w *world) unhide(st os.FileInfo) {
 	if st != nil {
 		w.must(os.Chmod(w.hidden, st.Mode().Perm()))
 		w.hidden = ""
+	}
+}
+
+// travelClosed closes a directory, restores a snapshot, or a part of it in there, and undoes
+// that: neither touches what is closed, and the undo brings back the rest. What is drawn
+// here leaves the rest of the world as its seed has it.
+func (w *world) travelClosed(e *engine.Engine, s taken) {
+	w.t.Helper()
+	side := *w
+	side.rng = rand.New(rand.NewPCG(w.seed, uint64(len(w.log))))
+	dir := strings.TrimSuffix(side.some(func(p string) bool { return isDir(p) && !strings.Contains(p, ".git") }), "/")
+	if dir == "" || os.Geteuid() == 0 {
+		return
+	}
+	before := w.picture(w.root)
+	op := engine.Op{To: s.snap.ID}
+	for _, p := range slices.Sorted(maps.Keys(s.recorded)) {
+		if strings.HasPrefix(p, dir+"/") && side.one(2) {
+			op.Paths = []string{":(literal)" + p}
+		}
+	}
+	mode := pick(&side, []fs.FileMode{0, 0o400, 0o200, 0o311})
+	w.note("restore %v %q while %q has %o, undo", s.snap.ID, op.Paths, dir, mode)
+	st, err := os.Lstat(w.path(dir))
+	w.must(err)
+	w.must(os.Chmod(w.path(dir), mode))
+	open := func() {
+		if err := os.Chmod(w.path(dir), st.Mode().Perm()); !errors.Is(err, fs.ErrNotExist) { // one that is empty may go
+			w.must(err)
+		}
+	}
+	r, err := e.Do(w.t.Context(), op)
+	open()
+	w.must(err)
+	restored := w.picture(w.root)
+	for p, what := range before {
+		if strings.HasPrefix(p, dir+"/") && restored[p] != what {
+			w.fail("a restore changed %q in a closed directory: %+v", p, r)
+		}
+	}
+	if r.Undo.IsZero() {
+		return
+	}
+	if _, err := os.Lstat(w.path(dir)); err == nil && side.one(2) {
+		w.must(os.Chmod(w.path(dir), mode))
+	}
+	u, err := e.Do(w.t.Context(), engine.Op{Verb: engine.Undo})
+	open()
+	w.must(err)
+	if d := before.Differs(w.picture(w.root)); d != "" {
+		w.fail("undo did not bring back:\n  %s\nrestore %+v\nundo %+v", d, r, u)
 	}
 }
 

@@ -37,6 +37,7 @@ func (w *world) travel() {
 	restored := w.picture(w.root)
 	w.travelBack(e, s, r, states{before: before, now: restored, ignored: ignored})
 	w.travelPart(e, s)
+	w.travelClosed(e, s)
 	if now := w.mine(); !maps.Equal(mine, now) {
 		w.fail("restore touched the user's git: %q, before %q", now, mine)
 	}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"path/filepath"
+	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -30,14 +32,19 @@ func StatDir(path string) (Stat, error) {
 	return d.Stat()
 }
 
-// Lstat looks at a path below a root; false if nothing is there.
+// Unseen is the mode of what cannot be looked at, so that nobody can tell whether it is there.
+const Unseen tree.Mode = 0o170000
+
+// Lstat looks at a path below a root; false if nothing is there, or the mode is [Unseen].
 func Lstat(root, rel string) (st Stat, ok bool) {
 	dir, err := OpenBelow(root, tree.Parent(rel))
-	if err != nil {
-		return st, false
+	if err == nil {
+		defer dir.Close()
+		st, err = dir.Lstat(path.Base(rel))
 	}
-	defer dir.Close()
-	st, err = dir.Lstat(path.Base(rel))
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) {
+		st.Mode = Unseen
+	}
 	return st, err == nil
 }
 

@@ -98,8 +98,8 @@ func (s *Seen) Fingerprint(path string, sure bool) apply.Fingerprint {
 	return apply.Fingerprint{Mode: at.Stat.Mode, Ino: at.Stat.Ino, Size: at.Stat.Size, Mtime: at.Stat.Mtime, Ctime: at.Stat.Ctime}
 }
 
-// Mode returns what lies at a path now, [tree.Absent] for nothing. Symbolic links
-// on the way to it are not followed.
+// Mode returns what lies at a path now, [tree.Absent] for nothing, [dirfd.Unseen] where it
+// cannot be looked at. Symbolic links on the way to it are not followed.
 func (s *Seen) Mode(path string) tree.Mode {
 	st, _ := dirfd.Lstat(s.place.Root, path)
 	return st.Mode

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -63,11 +64,12 @@ type planner struct {
 	cover    *coverage
 	plan     Plan
 	bound    listBound
-	met      map[string]bool // paths that differ, where something is taken back
-	stepped  map[string]bool // those that have a step, where something is taken back
-	lastKept string          // the last kept path: what lies below it stays unmentioned
-	holding  map[string]bool // directories in which something stays
-	parents  []tree.Change   // directories that are not selected, but that something selected may need
+	met      map[string]bool   // paths that differ, where something is taken back
+	stepped  map[string]bool   // those that have a step, where something is taken back
+	lastKept string            // the last kept path: what lies below it stays unmentioned
+	holding  map[string]bool   // directories in which something stays
+	closed   map[string]string // directories that could not be recorded, with the reason
+	parents  []tree.Change     // directories that are not selected, but that something selected may need
 }
 
 // New finds what must change so that the present becomes the target, within
@@ -78,7 +80,7 @@ type planner struct {
 // a repository made since, stays. But what an operation brought goes when it is
 // taken back.
 func New(present *Present, goal Goal, o Objects) (*Plan, error) {
-	p := &planner{Objects: o, present: present, goal: goal, met: map[string]bool{}, stepped: map[string]bool{}, holding: map[string]bool{}}
+	p := &planner{Objects: o, present: present, goal: goal, met: map[string]bool{}, stepped: map[string]bool{}, holding: map[string]bool{}, closed: map[string]string{}}
 	p.cover = newCoverage(goal.Target, o)
 	view := viewOf(nil, goal.Target)
 	extra := p.extra()
@@ -129,7 +131,11 @@ func (p *planner) unknown(path string) error {
 // permissions of ignored directories are in the journal alone.
 func (p *planner) unseen() {
 	for _, path := range p.goal.Made.unseen(p.present.Disk, p.met) {
-		if p.goal.Paths.Match(path) {
+		switch {
+		case !p.goal.Paths.Match(path) || p.within(path) != "": // the directory is named
+		case p.present.Disk.Mode(path) == dirfd.Unseen:
+			p.plan.Kept = append(p.plan.Kept, apply.Note{Path: path, Reason: unseenHere})
+		default:
 			p.plan.Force = append(p.plan.Force, path)
 		}
 	}
@@ -170,19 +176,13 @@ func (p *planner) add(c tree.Change) error {
 		p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: keptConverted})
 		return nil
 	}
-	if p.blocked(c) {
-		if why := p.present.leftOut(c.Path); why != "" {
-			p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: "a directory stands here that was left out: " + why})
-			return nil
-		}
-		if why := p.present.refused[c.Path]; why != "" {
-			p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: "what is there cannot be recorded: " + why})
-			return nil
-		}
-		if p.holdsIgnored(c) {
-			p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: conflictIgnored})
-			return nil
-		}
+	blocked := p.blocked(c)
+	if why := p.obstacle(c, blocked); why != "" {
+		p.lastKept = c.Path
+		p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: why})
+		return nil
+	}
+	if blocked {
 		p.plan.Force = append(p.plan.Force, c.Path)
 	}
 	if err := p.makeParents(c.Path); err != nil {

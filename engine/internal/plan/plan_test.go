@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -241,6 +242,40 @@ func TestAPipeInPlaceOfAFileIsADifference(t *testing.T) {
 	}
 	if err != nil || !slices.Equal(gone, []string{"d", "d/x", "p"}) || !slices.Equal(hidden, []string{"kept"}) {
 		t.Errorf("%v: %q, hidden %q", err, gone, hidden)
+	}
+}
+
+// The scan saw nothing in d, and names it; of e it says nothing, as it is ignored.
+func TestNothingIsPutWhereNobodyCanTellWhatIsThere(t *testing.T) {
+	m := newMemory()
+	m.lying["d"], m.lying["e"], m.lying["e/f"], m.lying["e/sub"], m.lying["e/sub/f"] = tree.Dir, tree.Dir|0o755, dirfd.Unseen, dirfd.Unseen, dirfd.Unseen
+	m.lying["f"] = tree.File | 0o644
+	target := &Target{State: m.state(map[string]string{"d/f": "1", "d/sub/f": "1", "e/f": "1", "e/sub/f": "1", "f": "1", "new/f": "1"})}
+	now := &Present{Disk: m, State: m.state(nil), Unrecorded: []apply.Note{{Path: "d", Reason: "closed"}, {Path: "gone", Reason: "closed"}}}
+	for _, c := range []struct{ paths, steps, conflicts []string }{
+		{nil, []string{"f", "new", "new/f"}, []string{"d: " + conflictUnrecorded + "closed", "e/f: " + unseenHere, "e/sub: " + unseenHere}},
+		{[]string{"d/sub/f", "e/sub/f"}, nil, []string{"d/sub/f: " + conflictUnrecorded + "closed", "e/sub/f: " + unseenHere}},
+	} {
+		sel, err := Select(c.paths, func(string) (bool, error) { return true, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := New(now, Goal{Target: target, Paths: sel}, m.from())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := notes(p.Conflicts); !slices.Equal(steps(p), c.steps) || !slices.Equal(got, c.conflicts) {
+			t.Errorf("of %q: steps at %q, conflicts %q", c.paths, steps(p), got)
+		}
+	}
+	p, err := New(now, Goal{Target: &Target{State: m.state(nil)}, Paths: &Selection{}, Made: MadeBy([]apply.Step{
+		{Path: "d/f", Want: apply.Node{Mode: tree.GitFile}}, {Path: "e/f", Want: apply.Node{Mode: tree.GitFile}},
+	}, nil)}, m.from())
+	if got := notes(p.Kept); err != nil || len(p.Force) > 0 || !slices.Equal(got, []string{"e/f: " + unseenHere, "d: " + keptUnrecorded + "closed", "gone: " + keptUnrecorded + "closed"}) {
+		t.Errorf("an undo keeps %q, and looks at %q: %v", got, p.Force, err)
+	}
+	if changes, hidden, err := CompareWith(target, now, &Selection{}, m.from()); err != nil || !slices.Contains(hidden, "e/f") || !slices.ContainsFunc(changes, func(c Change) bool { return c.Path == "new/f" }) {
+		t.Errorf("hidden %q, changes %v, %v", hidden, changes, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -24,7 +25,8 @@ type Present struct {
 // A Disk is asked about single paths of the worktree, as they are now. Symbolic
 // links on the way to a path are not followed.
 type Disk interface {
-	// Mode returns what lies at a path, [tree.Absent] for nothing.
+	// Mode returns what lies at a path, [tree.Absent] for nothing, [dirfd.Unseen] where
+	// nobody can tell.
 	Mode(path string) tree.Mode
 	// Entries returns how many names the directory at a path has, -1 if nobody can tell.
 	Entries(path string) int
@@ -91,6 +93,8 @@ func (p *Present) Refuse(forced []string) {
 // or device hides nothing: what it replaced is gone.
 func (p *Present) hides(c tree.Change) bool {
 	switch now := p.Disk.Mode(c.Path); now.Type() {
+	case dirfd.Unseen:
+		return true
 	case tree.File, tree.Symlink:
 		return !c.From.Mode.IsDir()
 	case tree.Dir, tree.Nested:

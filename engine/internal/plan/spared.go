@@ -4,6 +4,7 @@ import (
 	"path"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -46,7 +47,7 @@ func (p *planner) spared(c tree.Change) (bool, error) {
 	if unseen {
 		now = p.present.mode(c.Path, false)
 	}
-	if now.Type() == tree.Absent {
+	if now.Type() == tree.Absent || now == dirfd.Unseen {
 		return false, nil
 	}
 	if ours, err := p.unasked(c.Path, c.To.Mode); !ours || err != nil {
