@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -55,20 +54,11 @@ func (a *applier) oneName(steps []Step) {
 func (a *applier) folds(steps []Step) bool {
 	for i := range steps {
 		dir, name := path.Split(steps[i].Path)
-		if other := otherCase(name); steps[i].Want.leaf() && !a.failed[steps[i].Path] && other != name {
+		if other := dirfd.OtherCase(name); steps[i].Want.leaf() && !a.failed[steps[i].Path] && other != name {
 			return a.sameFile(steps[i].Path, dir+other)
 		}
 	}
 	return false
-}
-
-func otherCase(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsUpper(r) {
-			return unicode.ToLower(r)
-		}
-		return unicode.ToUpper(r)
-	}, name)
 }
 
 func (a *applier) sameFile(one, other string) bool {

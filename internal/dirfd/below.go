@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -46,6 +48,17 @@ func Lstat(root, rel string) (st Stat, ok bool) {
 		st.Mode = Unseen
 	}
 	return st, err == nil
+}
+
+// OtherCase is a name with its capital letters small and the others capital. Where both
+// lead to one file the file system takes names that differ in case for one.
+func OtherCase(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsUpper(r) {
+			return unicode.ToLower(r)
+		}
+		return unicode.ToUpper(r)
+	}, name)
 }
 
 // SameDir reports whether two names lead to one directory. Links are followed.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
@@ -101,8 +102,38 @@ func (s *Seen) Fingerprint(path string, sure bool) apply.Fingerprint {
 // Mode returns what lies at a path now, [tree.Absent] for nothing, [dirfd.Unseen] where it
 // cannot be looked at. Symbolic links on the way to it are not followed.
 func (s *Seen) Mode(path string) tree.Mode {
-	st, _ := dirfd.Lstat(s.place.Root, path)
+	st, ok := dirfd.Lstat(s.place.Root, path)
+	if ok && s.goesByAnother(path, st) {
+		return tree.Absent
+	}
 	return st.Mode
+}
+
+// goesByAnother reports whether what is found at a path is recorded under a name in other
+// case, which the file system takes for the same. It is not at the path then, and a plan
+// moves or deletes it by its own name. An ignored file that stays wherever it is counts
+// as there by either name.
+func (s *Seen) goesByAnother(path string, st dirfd.Stat) bool {
+	dir, name := tree.Split(path)
+	otherCase := dirfd.OtherCase(name)
+	other, ok := dirfd.Lstat(s.place.Root, tree.Join(dir, otherCase))
+	if !ok || otherCase == name || st.Ino == 0 || other.Ino != st.Ino || other.Dev != st.Dev {
+		return false // names are told apart, as nearly everywhere
+	}
+	above, _, err := tree.Lookup(s.State, dir, s.place.Objects.Algorithm, s.Trees)
+	if err != nil {
+		return false
+	}
+	list, err := tree.Children(above.State(), s.place.Objects.Algorithm, s.Trees)
+	if err != nil {
+		return false
+	}
+	i := slices.IndexFunc(list, func(c tree.Child) bool { return c.Node.Mode.Type() != tree.Absent && strings.EqualFold(c.Name, name) })
+	if i < 0 || list[i].Name == name {
+		return false
+	}
+	_, unasked, _ := s.Class(tree.Join(dir, list[i].Name))
+	return !unasked
 }
 
 // Entries returns how many names the directory at a path has now, -1 if nobody can tell.
