@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -49,4 +51,23 @@ func planThatLooksTwice(t *testing.T, git, flushed bool) {
 	_, err = p.open().Do(t.Context(), Op{To: r.ID})
 	p.must(err)
 	p.want("d/x", "in no snapshot")
+}
+
+func TestARestoreThatCanOnlyNameConflictsIsNoStepBack(t *testing.T) {
+	bothKinds(t, func(t *testing.T, p *place) {
+		p.write("pipe", "1")
+		p.write("f", "1")
+		e := p.open()
+		s := p.snap(e, "one", nil)
+		p.remove("pipe")
+		p.must(syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o644))
+		p.write("f", "2")
+		for range 2 {
+			if r := p.do(e, Op{To: s.ID}); len(r.Conflicts) != 1 || r.Conflicts[0].Path != "pipe" {
+				t.Fatalf("%+v", r)
+			}
+		}
+		p.undo(e)
+		p.want("f", "2")
+	})
 }

@@ -42,6 +42,9 @@ func (p *planner) obstacle(c tree.Change, blocked bool) string {
 	if p.holdsIgnored(c) {
 		return conflictIgnored
 	}
+	if p.present.told[c.Path] {
+		return conflictUnrecorded + "it is a pipe, a socket or a device, or its name differs in case"
+	}
 	return ""
 }
 

@@ -17,7 +17,8 @@ type Present struct {
 	// Unrecorded is what of it could not be recorded, and no setting leaves out.
 	Unrecorded []apply.Note
 
-	refused map[string]string // what was to be recorded and could not be, with the reason
+	told    map[string]bool   // what the scan was told to record
+	refused map[string]string // of that, what it named as left out, with the reason
 
 	vacant string // with a slash: nothing is there, nor below
 }
@@ -77,12 +78,12 @@ func (p *Present) leftOut(path string) string {
 // that it left out all the same cannot be recorded, so nothing may replace them.
 func (p *Present) Refuse(forced []string) {
 	p.refused = map[string]string{}
-	told := map[string]bool{}
+	p.told = map[string]bool{}
 	for _, path := range forced {
-		told[path] = true
+		p.told[path] = true
 	}
 	for _, n := range p.LeftOut {
-		if told[n.Path] {
+		if p.told[n.Path] {
 			p.refused[n.Path] = n.Reason
 		}
 	}
