@@ -41,6 +41,7 @@ type Diff struct {
 	e     *Engine
 	live  liveSide
 	steps []apply.Step
+	told  int               // how many of them are changes to tell
 	force []string          // ignored files that lie where the target has a file
 	texts map[oid.ID][]byte // contents that are nowhere but here
 }
@@ -179,13 +180,22 @@ func changesOf(list []plan.Change) []Change {
 	}
 	out := make([]Change, 0, len(list))
 	for _, c := range list {
-		out = append(out, Change{
-			Path: Path(c.Path),
-			From: Side{Mode: uint32(c.From.Mode), ID: c.From.ID},
-			To:   Side{Mode: uint32(c.To.Mode), ID: c.To.ID},
-		})
+		out = append(out, changeOf(c.Path, c.From, c.To))
 	}
 	return out
+}
+
+func changeOf(path string, from, to apply.Node) Change {
+	return Change{Path: Path(path), From: Side{Mode: uint32(from.Mode), ID: from.ID}, To: Side{Mode: uint32(to.Mode), ID: to.ID}}
+}
+
+// tell makes the changes of a plan from its steps. A million are a list of their own, which
+// an operation that nobody looks at does without.
+func (d *Diff) tell() {
+	for i := range d.steps[:d.told] {
+		s := &d.steps[i]
+		d.Changes = append(d.Changes, changeOf(s.Path, s.Have, s.Want))
+	}
 }
 
 // diffBytesMax is how much of a file is read to compare its lines. git calls

@@ -116,6 +116,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to goal, turn *watc
 	}
 	defer c.Discard()
 	if to.agreed != nil {
+		plan.tell()
 		if err := to.agreed(plan); err != nil {
 			return begun{}, err
 		}

@@ -44,6 +44,7 @@ func (e *Engine) planNow(ctx context.Context, to goal) (*Diff, *Operation, error
 		if err != nil {
 			return nil, err
 		}
+		p.tell()
 		p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return left[string(c.Path)] })
 		out = p
 		return p.force, nil
@@ -78,8 +79,8 @@ func (e *Engine) plan(ctx context.Context, now *present, to goal) (*Diff, error)
 		p.Edit(wanted)
 	}
 	return &Diff{
-		e: e, live: liveFrom, Target: to.target, Changes: changesOf(p.Changes), Kept: notes(p.Kept), Conflicts: notes(p.Conflicts), Marked: notes(p.Marked),
-		steps: p.Steps, force: p.Force, texts: texts,
+		e: e, live: liveFrom, Target: to.target, Kept: notes(p.Kept), Conflicts: notes(p.Conflicts), Marked: notes(p.Marked),
+		steps: p.Steps, told: p.Told, force: p.Force, texts: texts,
 	}, nil
 }
 

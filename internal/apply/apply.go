@@ -115,7 +115,7 @@ type Outcome struct {
 	Left      []string // temporary names of ours that could not be removed, sorted
 }
 
-// Apply carries out the steps, in the order of [Order], below root.
+// Apply carries out the steps, in an order of their own, below root.
 //
 // A step that cannot be carried out is a note in the outcome and hinders no
 // other, also where what is mounted below the root is full, read-only or

@@ -28,3 +28,6 @@ var (
 	Seen     = seen
 	Grant    = grant
 )
+
+// Order returns the steps in the order in which they are carried out.
+func Order(steps []Step) []*Step { return newClearing(steps).order(steps) }

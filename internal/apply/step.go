@@ -130,15 +130,11 @@ func asStored(steps []Step) []Step {
 	return steps
 }
 
-// Order returns the steps in the order in which they must be carried out:
+// order returns the steps in the order in which they must be carried out:
 // what stands in the way of something wanted is cleared, directories are made
 // (shallow first), files written (in the order in which they are given), then deletions
 // (deepest first), and the permissions of directories last. A deletion that differs from a
 // wanted path in case alone comes first, for file systems that take the two for one.
-func Order(steps []Step) []*Step {
-	return newClearing(steps).order(steps)
-}
-
 func (c clearing) order(steps []Step) []*Step {
 	type place struct{ at, rank, depth int32 }
 	list := make([]place, len(steps)) // there may be a million of them, and a step is large

@@ -25,7 +25,7 @@ func (p *Plan) Edit(edits map[string]Edit) {
 	if len(edits) == 0 {
 		return
 	}
-	open := maps.Clone(edits)
+	open, before := maps.Clone(edits), len(p.Steps)
 	p.Steps = slices.DeleteFunc(p.Steps, func(s apply.Step) bool {
 		ed, edited := edits[s.Path]
 		if !edited {
@@ -36,22 +36,14 @@ func (p *Plan) Edit(edits map[string]Edit) {
 		}
 		return s.Have != ed.Have || ed.Want == ed.Have
 	})
+	p.Told -= before - len(p.Steps) // what is edited is told
 	for i, s := range p.Steps {
 		if ed, edited := edits[s.Path]; edited {
 			p.Steps[i].Want = ed.Want
 		}
 	}
-	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
-		ed, edited := edits[c.Path]
-		return edited && (c.From != ed.Have || ed.Want == ed.Have)
-	})
-	for i, c := range p.Changes {
-		if ed, edited := edits[c.Path]; edited {
-			p.Changes[i].To = ed.Want
-		}
-	}
 	if !slices.ContainsFunc(p.Steps, func(s apply.Step) bool { return s.Have != s.Want }) {
-		p.Steps = nil // no step is left for which a directory would be opened
+		p.Steps, p.Told = nil, 0 // no step is left for which a directory would be opened
 	}
 	for _, path := range slices.Sorted(maps.Keys(open)) {
 		p.Conflicts = append(p.Conflicts, apply.Note{Path: path, Reason: conflictEdited})

@@ -139,7 +139,8 @@ func (p *Plan) Take(present *Present, changes []tree.Change, ends []*Target, o O
 		}
 	}
 	t.standing()
+	p.Told = len(t.plan.Steps)
 	t.shut()
-	p.Changes, p.Steps, p.Kept = t.plan.Changes, t.plan.Steps, append(p.Kept, t.plan.Kept...)
+	p.Steps, p.Kept = t.plan.Steps, append(p.Kept, t.plan.Kept...)
 	return nil
 }

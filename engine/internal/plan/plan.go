@@ -19,8 +19,8 @@ import (
 
 // A Plan is what a restore will do. It holds no resources.
 type Plan struct {
-	Changes   []Change     // in path order
-	Steps     []apply.Step // the same, and directories that are opened for them
+	Steps     []apply.Step // what changes, in path order; behind that directories, of which nothing is told
+	Told      int          // how many of the steps are told as changes
 	Unknown   []apply.Note // paths that were asked for by name, and that neither the target nor the present has; the reason, if one is known
 	Kept      []apply.Note // paths that stay although the target does not have them, or has something else
 	Conflicts []apply.Note // paths that cannot be restored from what the target has
@@ -98,6 +98,7 @@ func New(present *Present, goal Goal, o Objects) (*Plan, error) {
 		}
 	}
 	p.standing()
+	p.plan.Told = len(p.plan.Steps)
 	p.unseen()
 	if err := p.stay(extra); err != nil {
 		return nil, err
@@ -303,7 +304,6 @@ func (p *planner) step(c tree.Change) error {
 		return nil // it is there as the target has it: no restore brings git's own files, or takes them away
 	}
 	p.plan.Steps = append(roomier(p.plan.Steps), s)
-	p.plan.Changes = append(roomier(p.plan.Changes), Change{Path: c.Path, From: s.Have, To: s.Want})
 	return p.bound.count(c.Path)
 }
 

@@ -39,7 +39,6 @@ func (p *planner) standing() {
 		return // as nearly always
 	}
 	p.plan.Steps = slices.DeleteFunc(p.plan.Steps, func(s apply.Step) bool { return stands(s.Path, s.Have, s.Want) })
-	p.plan.Changes = slices.DeleteFunc(p.plan.Changes, func(c Change) bool { return stands(c.Path, c.From, c.To) })
 }
 
 func goes(from, to apply.Node) bool {
