@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -106,17 +107,23 @@ func (a *applier) finishRun(ctx context.Context, jobs []job, errs []error) error
 		for to = from + 1; to < len(jobs) && jobs[to].dir() == jobs[from].dir(); to++ {
 		}
 		a.finishIn(jobs[from:to], errs[from:to])
-		for i := from; i < to; i++ {
-			if jobs[i].step == nil || errors.As(errs[i], new(elsewhereError)) {
+		var failed error
+		for i, j := range jobs[from:to] {
+			err := errs[from+i]
+			if j.step == nil || j.unfinished(err) || errors.As(err, new(elsewhereError)) {
 				continue // not begun, or once more when the others have taken their places
 			}
-			if err := a.enter(jobs[i].step, errs[i]); err != nil {
-				return err
-			}
+			failed = cmp.Or(failed, a.enter(j.step, err))
+		}
+		if failed != nil {
+			return failed
 		}
 	}
 	return nil
 }
+
+// unfinished reports whether a job waits for its last act.
+func (j job) unfinished(err error) bool { return err == nil && j.ours.Mode != 0 }
 
 // finishIn finishes what was prepared in one directory, and last makes sure that the path
 // still leads there: what went with a directory that somebody moved is not at its path.
@@ -125,13 +132,10 @@ func (a *applier) finishIn(jobs []job, errs []error) {
 	defer func() { at.close() }()
 	var done []int
 	for i, j := range jobs {
-		if j.step == nil || errs[i] != nil {
+		if j.step == nil || !j.unfinished(errs[i]) {
 			continue
 		}
 		jobs[i].ours = dirfd.Stat{}
-		if j.ours.Mode == 0 {
-			continue
-		}
 		if at == nil {
 			at, errs[i] = a.open(j.step.Path)
 		}
@@ -139,6 +143,9 @@ func (a *applier) finishIn(jobs []job, errs []error) {
 			a.putOff(j)
 		} else if errs[i] = at.beside(j.step.Path).finish(j); errs[i] == nil {
 			done = append(done, i)
+		}
+		if fatal(errs[i]) {
+			break // what is left is abandoned
 		}
 	}
 	if len(done) == 0 {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -64,4 +66,39 @@ func TestFilesThatWentWithTheirDirectoryAreConflicts(t *testing.T) {
 		}
 		same(t, root, to)
 	}
+}
+
+// The first failure of the whole file system ends the run: what took its place before is told,
+// and of the rest nothing is left behind.
+func TestWhatWasDoneBeforeAFullDiskIsTold(t *testing.T) {
+	root := t.TempDir()
+	to := world{"d": dir(0o755), "e": dir(0o755)}
+	for i := range 256 {
+		to[fmt.Sprintf("%c/f%03d", "de"[i%2], i/2)] = file(fmt.Sprint(i))
+	}
+	steps := plan(t, root, to, nil)
+	opt := &apply.Options{Alg: oid.SHA1, Key: "key"}
+	opt.Alone()
+	opt.Hook(func(op, path string) error {
+		if op == "rename" && path == "d/f010" {
+			return unix.ENOSPC
+		}
+		return nil
+	})
+	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, opt)
+	got, _ := read(t, root)
+	if len(out.Conflicts) > 0 || !errors.Is(err, unix.ENOSPC) || out.Written != len(got) || len(got) < 12 || len(got) == len(to) {
+		t.Errorf("%d written, %d are there, %v, %v", out.Written, len(got), out.Conflicts, err)
+	}
+	for path := range got {
+		if strings.Contains(path, "rewind-tmp") {
+			t.Errorf("%s is left", path)
+		}
+	}
+	opt.Hook(nil)
+	opt.Replay = true
+	if out, err = apply.Apply(t.Context(), root, steps, shelve(to).source, opt); err != nil || out.Written != len(steps) {
+		t.Errorf("the replay: %+v, %v", out, err)
+	}
+	same(t, root, to)
 }

@@ -93,13 +93,19 @@ func (p *place) leads() error {
 	now, err := p.a.root.OpenDir(tree.Parent(p.path))
 	if err == nil {
 		defer now.Close()
-		var st dirfd.Stat
+		var st, self dirfd.Stat
 		if st, err = now.Stat(); err == nil && same(st, p.self) {
 			return nil
 		}
+		if err == nil { // overlayfs may number a directory anew when it is first written to
+			self, err = p.dir.Stat()
+		}
+		if err != nil || same(st, self) {
+			return err
+		}
 	}
 	if err == nil || dirfd.Gone(err) {
-		err = fmt.Errorf("%w: the directory was moved away", ErrChanged)
+		return fmt.Errorf("%w: the directory was moved away", ErrChanged)
 	}
 	return err
 }
