@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"sync"
 	"time"
@@ -140,7 +139,6 @@ func (w *watch) loop(ctx context.Context) {
 			return
 		case <-tick.C:
 		case <-stirs:
-		case <-w.unreachable():
 		}
 		if key, err := socket.Key(w.root); err != nil || key != w.key {
 			return // it is gone, or another one
@@ -167,8 +165,8 @@ func (w *watch) loop(ctx context.Context) {
 
 // pace is how long until there may be something to do. Where all that has changed is in a
 // point, or nothing has happened for a minute, it rests until the kernel tells of something:
-// the time is only for what nobody tells, that another process serves no more or that it has
-// waited long enough. Where a point has failed nobody tells when it would not any more.
+// the time is only for what nobody tells, that its socket is gone or it has waited long enough.
+// Where a point has failed nobody tells when it would not any more.
 func (w *watch) pace(idle time.Duration, changed bool) (pace time.Duration, rests bool) {
 	usual := min(w.quiet, time.Second) / 4
 	if !w.again.IsZero() {
@@ -177,22 +175,11 @@ func (w *watch) pace(idle time.Duration, changed bool) (pace time.Duration, rest
 	if watched, _ := w.Watch.State(); !watched || idle < time.Minute && (changed || w.noPoints) {
 		return usual, false
 	}
-	if pace = time.Minute; w.unreachable() != nil {
-		pace = math.MaxInt64
-	}
+	pace = time.Minute
 	if w.idle > 0 {
 		pace = min(pace, max(w.idle-idle, usual))
 	}
 	return pace, true
-}
-
-// unreachable is closed when commands cannot reach the process any more, as after a logout;
-// nil if nobody tells.
-func (w *watch) unreachable() <-chan struct{} {
-	if w.offer == nil {
-		return nil
-	}
-	return w.offer.listener.Gone()
 }
 
 // turn does what has to be done now. It returns when something last changed.

@@ -123,19 +123,4 @@ func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
 			t.Errorf("%+v: it looks again after %v, rests: %v", c, pace, rests)
 		}
 	}
-	t.Setenv("XDG_RUNTIME_DIR", home)
-	if err := w.Offer(t.Context(), &cli.App{}, dir); err != nil {
-		t.Fatal(err)
-	}
-	if pace, rests := w.pace(time.Hour, false); !rests || pace < 1000*time.Hour {
-		t.Errorf("it serves, and looks again after %v, rests: %v", pace, rests)
-	}
-	w.idle = 2 * time.Hour
-	if pace, rests := w.pace(time.Hour, false); !rests || pace != time.Hour {
-		t.Errorf("it is to end in an hour, and looks again after %v, rests: %v", pace, rests)
-	}
-	if err := os.RemoveAll(filepath.Join(home, "rewind")); err != nil {
-		t.Fatal(err)
-	}
-	<-w.unreachable() // it is told
 }
