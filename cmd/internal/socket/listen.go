@@ -19,8 +19,6 @@ type Listener struct {
 	lock  string
 	held  *durable.Held
 	net   *net.UnixListener
-
-	sentry *sentry // nil: nobody tells that the socket is gone
 }
 
 // Serve carries out requests, each in a goroutine, until the context ends or the
@@ -80,7 +78,6 @@ func (l *Listener) Stands() bool {
 
 // Close stops listening, and leaves no file behind.
 func (l *Listener) Close() error {
-	l.sentry.close()
 	err := l.net.Close()
 	if l.Stands() {
 		l.place.remove(l.name)

@@ -155,7 +155,6 @@ func Listen(p *Place, dir, program string) (_ *Listener, err error) {
 		err = fmt.Errorf("%w: %w", ErrUnable, errors.Join(err, l.net.Close()))
 		return nil, err
 	}
-	l.sentry = l.guard()
 	return l, nil
 }
 

@@ -14,13 +14,6 @@ type Place struct{}
 
 type fileID struct{}
 
-type sentry struct{}
-
-func (*sentry) close() {}
-
-// Gone is nil: nobody tells.
-func (*Listener) Gone() <-chan struct{} { return nil }
-
 var errSystem = fmt.Errorf("%w: not on this system yet (%w)", ErrUnable, errors.ErrUnsupported)
 
 // Open reports that there is no such place on this system.
