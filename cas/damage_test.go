@@ -277,6 +277,29 @@ func TestAListOfFreePagesThatIsNotInOrderIsNotWrittenBy(t *testing.T) {
 	}
 }
 
+// A forged list has no chunks at all.
+func TestALargeContentWithoutChunksIsDamage(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	ids := put(t, s, noise(r, pieceBytes+1), nil)
+	must(t, s.Close())
+	db, err := bolt.Open(s.Path(), 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(objectsBucket)
+		o, err := decodeObject(ids[0].Bytes(), b.Get(ids[0].Bytes()))
+		o.ref = ids[1]
+		return errors.Join(err, b.Put(ids[0].Bytes(), o.encode(ids[0].Bytes())))
+	}))
+	must(t, db.Close())
+	must(t, os.Remove(s.Path()+lockSuffix)) // it has the transaction before
+	s, err = Open(t.Context(), s.Path(), nil)
+	must(t, err)
+	defer s.Close()
+	if _, n, err := s.WriteTo(t.Context(), io.Discard, ids[0]); n > 0 || !errors.Is(err, ErrCorrupt) {
+		t.Errorf("%d bytes were written, %v", n, err)
+	}
+}
+
 // The chunks of a content are compared together; where that fails the damaged one is named.
 func TestOfADamagedContentNothingIsWrittenAndTheChunkIsNamed(t *testing.T) {
 	s, r := newStore(t), seeded(t)

@@ -38,7 +38,7 @@ func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (kind oid.K
 	if err != nil {
 		return o.kind, 0, err
 	}
-	if len(ids) > 0 {
+	if o.size > pieceBytes {
 		written, err = s.writePieces(ctx, w, s.assemble(id, o), ids, buf[:0])
 		return o.kind, written, err
 	}
