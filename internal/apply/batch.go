@@ -51,6 +51,11 @@ func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, er
 	if err == nil {
 		err = a.syncBytes(jobs)
 	}
+	for i := range jobs {
+		if err != nil && jobs[i].step != nil && jobs[i].ours.Mode == 0 && !fatal(errs[i]) && !errors.As(errs[i], new(elsewhereError)) {
+			_ = a.enter(group[i], errs[i]) // it needed no more
+		}
+	}
 	if err == nil {
 		err = eachRun(ctx, n, a.workers, func(from, to int) error {
 			return a.finishRun(ctx, jobs[from:to], errs[from:to])
@@ -74,7 +79,14 @@ func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, er
 // prepareRun prepares neighbours, unless the batch is full.
 func (a *applier) prepareRun(ctx context.Context, steps []*Step, jobs []job, errs []error, bytes *atomic.Int64) error {
 	var at *place
-	defer func() { at.close() }()
+	first := 0 // of those in the directory that is open
+	leave := func(next int) {
+		at.stays(jobs[first:next], errs[first:next])
+		at.close()
+		at, first = nil, next
+	}
+	begun := 0
+	defer func() { leave(begun) }()
 	for i, s := range steps {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -83,9 +95,10 @@ func (a *applier) prepareRun(ctx context.Context, steps []*Step, jobs []job, err
 			return nil // not begun: jobs[i].step is nil
 		}
 		if !at.covers(s.Path) {
-			at.close()
+			leave(i)
 			at, errs[i] = a.open(s.Path)
 		}
+		begun = i + 1
 		jobs[i] = job{step: s}
 		if errs[i] == nil {
 			jobs[i], errs[i] = at.beside(s.Path).prepare(ctx, s)
@@ -96,6 +109,29 @@ func (a *applier) prepareRun(ctx context.Context, steps []*Step, jobs []job, err
 		}
 	}
 	return nil
+}
+
+// stays makes sure that the path still leads to the directory in which something was done
+// already: permissions were changed, or what is wanted was found.
+func (p *place) stays(jobs []job, errs []error) {
+	var done []int
+	for i, j := range jobs {
+		if j.step != nil && j.ours.Mode == 0 && (errs[i] == nil || errors.Is(errs[i], errThere)) {
+			done = append(done, i)
+		}
+	}
+	if len(done) > 0 {
+		p.lead(done, errs)
+	}
+}
+
+// lead makes conflicts of what was done in a directory, if the path leads there no more.
+func (p *place) lead(done []int, errs []error) {
+	if err := p.leads(); err != nil {
+		for _, i := range done {
+			errs[i] = err
+		}
+	}
 }
 
 // finishRun finishes neighbours.
@@ -148,13 +184,8 @@ func (a *applier) finishIn(jobs []job, errs []error) {
 			break // what is left is abandoned
 		}
 	}
-	if len(done) == 0 {
-		return
-	}
-	if err := at.leads(); err != nil {
-		for _, i := range done {
-			errs[i] = err
-		}
+	if len(done) > 0 {
+		at.lead(done, errs)
 	}
 }
 

@@ -102,3 +102,86 @@ func TestWhatWasDoneBeforeAFullDiskIsTold(t *testing.T) {
 	}
 	same(t, root, to)
 }
+
+// Permissions are changed, and what is wanted is found, when a step is prepared.
+func TestPermissionsThatWentWithTheirDirectoryAreConflicts(t *testing.T) {
+	root := t.TempDir()
+	from, to := world{"d": dir(0o755)}, world{"d": dir(0o755)}
+	var all []string
+	for i := range 300 {
+		path := fmt.Sprintf("d/f%03d", i)
+		from[path], to[path] = file(fmt.Sprint(i)), fileMode(0o600, fmt.Sprint(i))
+		all = append(all, path)
+	}
+	from.make(t, root)
+	opt, moved := &apply.Options{Alg: oid.SHA1}, false
+	opt.Alone()
+	opt.Hook(func(op, path string) error {
+		if op == "chmod" && path == "d/f070" {
+			moved = true
+			must(t, os.Rename(filepath.Join(root, "d"), filepath.Join(root, "away")))
+		}
+		return nil
+	})
+	out := carry(t, root, plan(t, root, to, nil), to, opt)
+	// The first 64 were done before, and the path led to them then.
+	named(t, "Conflicts", out.Conflicts, all[64:]...)
+	if !moved || out.Written != 64 {
+		t.Errorf("moved: %v, %d written", moved, out.Written)
+	}
+}
+
+func TestPermissionsChangedBeforeAFullDiskAreTold(t *testing.T) {
+	root := t.TempDir()
+	from, to := world{"d": dir(0o755)}, world{"d": dir(0o755)}
+	for i := range 300 {
+		path := fmt.Sprintf("d/f%03d", i)
+		if to[path] = file("new"); i != 150 {
+			from[path], to[path] = file(fmt.Sprint(i)), fileMode(0o600, fmt.Sprint(i))
+		}
+	}
+	from.make(t, root)
+	opt := &apply.Options{Alg: oid.SHA1}
+	opt.Alone()
+	opt.Hook(func(op, _ string) error {
+		if op == "write" {
+			return unix.ENOSPC
+		}
+		return nil
+	})
+	out, err := apply.Apply(t.Context(), root, plan(t, root, to, nil), shelve(to).source, opt)
+	done, _ := read(t, root)
+	n := 0
+	for path, i := range done {
+		if to[path] == i && from[path] != i {
+			n++
+		}
+	}
+	if !errors.Is(err, unix.ENOSPC) || out.Written != n || n == 0 {
+		t.Errorf("%d written, %d are, %v", out.Written, n, err)
+	}
+}
+
+// Somebody makes one of the files when all are prepared: the bytes that are wanted, or others.
+func TestWhatIsMadeBeforeTheLastActIsNotWritten(t *testing.T) {
+	root := t.TempDir()
+	to := world{"a": file("ours"), "other": file("ours"), "same": file("ours")}
+	opt := &apply.Options{Alg: oid.SHA1}
+	opt.Hook(func(op, _ string) error {
+		if op == "sync" {
+			for _, name := range []string{"other", "same"} {
+				if _, err := os.Lstat(filepath.Join(root, name)); err != nil {
+					must(t, os.WriteFile(filepath.Join(root, name), []byte(map[string]string{"other": "theirs", "same": "ours"}[name]), 0o644))
+				}
+			}
+		}
+		return nil
+	})
+	out := carry(t, root, plan(t, root, to, nil), to, opt)
+	named(t, "Conflicts", out.Conflicts, "other")
+	if out.Written != 1 || !slices.Equal(out.There, []string{"same"}) {
+		t.Errorf("%+v", out)
+	}
+	to["other"] = file("theirs")
+	same(t, root, to)
+}

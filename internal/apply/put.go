@@ -326,11 +326,7 @@ func grant(want tree.Mode, now, st dirfd.Stat) (tree.Mode, error) {
 func (p *place) install(j job) error {
 	now, ours := j.now, j.ours
 	if now.Mode == 0 {
-		err := p.rename(p.temp(fresh), p.name)
-		if exists(err) {
-			return fmt.Errorf("%w: something is there now", ErrChanged)
-		}
-		return err
+		return p.installNew(j.step)
 	}
 	// Making ours may have taken long. This last look also compares the time
 	// of inode change, which the rename below will alter.
@@ -357,6 +353,21 @@ func (p *place) install(j job) error {
 		return errors.Join(err, p.dropSpare(err, ours))
 	}
 	return p.checkTaken(j.step, now, ours)
+}
+
+// installNew is install where nothing was.
+func (p *place) installNew(s *Step) error {
+	err := p.rename(p.temp(fresh), p.name)
+	switch {
+	case exists(err):
+		if _, found, lookErr := p.look(s); lookErr == nil && found == asWanted && !p.a.Replay {
+			return errThere
+		}
+		return fmt.Errorf("%w: something is there now", ErrChanged)
+	case dirfd.Gone(err):
+		return fmt.Errorf("%w: the directory was moved away, with a file %q in it that may go", ErrChanged, p.temp(fresh))
+	}
+	return err
 }
 
 // installInTwo is install for file systems without an exchange: for a moment
