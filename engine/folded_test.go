@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +55,33 @@ func TestAFileThatIsSaidToStayIsThere(t *testing.T) {
 		if !r.Undo.IsZero() {
 			p.wantThereAndBack(e, before)
 		}
+	})
+}
+
+// Where case counts, readme and README may be one file by a hard link, and each is there.
+func TestAHardLinkInOtherCaseIsThere(t *testing.T) {
+	bothKinds(t, func(t *testing.T, p *place) {
+		p.write("README", strings.Repeat("large ", 400_000)) // too large to be recorded, were it ignored
+		p.write(".gitignore", "readme\n")
+		p.write("readme", "ignored")
+		if p.read("README") == "ignored" {
+			t.Skip("SKIPPED: case does not count here")
+		}
+		e := p.open()
+		s := p.snap(e, "one", nil)
+		p.remove("readme")
+		if err := os.Link(filepath.Join(p.dir, "README"), filepath.Join(p.dir, "readme")); err != nil {
+			t.Skip("SKIPPED: ", err)
+		}
+		before := p.picture()
+		if r := p.putBack(e, s, Op{}); !slices.Contains(keptPaths(r), "readme") || len(r.Conflicts) > 0 || !r.Undo.IsZero() {
+			t.Errorf("%+v", r)
+		}
+		p.putBack(e, s, Op{Ignored: true})
+		if p.read("readme") != "ignored" {
+			t.Errorf("readme is not restored")
+		}
+		p.wantThereAndBack(e, before)
 	})
 }
 

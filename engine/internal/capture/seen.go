@@ -120,6 +120,9 @@ func (s *Seen) goesByAnother(path string, st dirfd.Stat) bool {
 	if !ok || otherCase == name || st.Ino == 0 || other.Ino != st.Ino || other.Dev != st.Dev {
 		return false // names are told apart, as nearly everywhere
 	}
+	if s.lists(dir, name) && s.lists(dir, otherCase) {
+		return false // two names of one file
+	}
 	above, _, err := tree.Lookup(s.State, dir, s.place.Objects.Algorithm, s.Trees)
 	if err != nil {
 		return false
@@ -134,6 +137,17 @@ func (s *Seen) goesByAnother(path string, st dirfd.Stat) bool {
 	}
 	_, unasked, _ := s.Class(tree.Join(dir, list[i].Name))
 	return !unasked
+}
+
+// lists reports whether a directory has a name in just this case.
+func (s *Seen) lists(dir, name string) bool {
+	at, err := dirfd.OpenBelow(s.place.Root, dir)
+	if err != nil {
+		return false
+	}
+	defer at.Close()
+	names, err := at.List()
+	return err == nil && slices.ContainsFunc(names, func(n dirfd.Name) bool { return n.Name == name })
 }
 
 // Entries returns how many names the directory at a path has now, -1 if nobody can tell.
