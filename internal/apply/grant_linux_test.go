@@ -79,6 +79,7 @@ func TestADirectoryIsClosedBeforeAnythingIsWrittenBelowIt(t *testing.T) {
 			return nil
 		}
 		opt := &apply.Options{Alg: oid.SHA1}
+		opt.Alone() // the hook counts
 		opt.Hook(hook)
 		out := carry(t, root, plan(t, root, to, nil), to, opt)
 		if refused {
