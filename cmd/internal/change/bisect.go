@@ -204,6 +204,9 @@ func (b *bisecting) verdict(args []string, out io.Writer) (int, error) {
 // for which it was called off, nil if it ended by itself.
 func (b *bisecting) end(ctx context.Context, s *bisect.Bisect, why error) error {
 	b.Progress.Clear()
+	if errors.Is(why, context.Canceled) { // the command had ended before Ctrl-C was heard here
+		why = errCalledOff
+	}
 	if errors.Is(why, errCalledOff) {
 		show.Say(b.Err, "rewind: interrupted; the files are being put back\n")
 	}
