@@ -22,24 +22,30 @@ const pieceBytes = 4 << 20
 // last all of them together: after an error, w has the first part of the payload, or, where
 // the store was made to lie, chunks of another one.
 func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (kind oid.Kind, written int64, err error) {
-	buf := pieces.Get().(*[pieceBytes]byte)
-	defer pieces.Put(buf)
 	var o object
+	var buf []byte      // nil for a small content
 	var chunks [][]byte // all of them, if it is small
 	var ids []oid.ID    // of the chunks, if it is large
 	err = s.View(ctx, func(v *View) (err error) {
-		if o, err = v.object(id); err == nil && o.size <= pieceBytes {
-			o, err = v.each(id, buf[:0], func(raw []byte) { chunks = append(chunks, raw) })
+		chunks = nil
+		if o, err = v.object(id); err == nil && buf == nil && o.size > pooledFrom {
+			buf = pieces.Get().(*[pieceBytes]byte)[:0]
+		}
+		if err == nil && o.size <= pieceBytes {
+			o, err = v.each(id, buf, func(raw []byte) { chunks = append(chunks, raw) })
 		} else if err == nil {
 			ids, o, err = v.chunks(id)
 		}
 		return err
 	})
+	if buf != nil {
+		defer pieces.Put((*[pieceBytes]byte)(buf[:pieceBytes]))
+	}
 	if err != nil {
 		return o.kind, 0, err
 	}
 	if o.size > pieceBytes {
-		written, err = s.writePieces(ctx, w, s.assemble(id, o), ids, buf[:0])
+		written, err = s.writePieces(ctx, w, s.assemble(id, o), ids, buf)
 		return o.kind, written, err
 	}
 	for _, raw := range chunks {
@@ -131,6 +137,10 @@ func (s *Store) piece(ctx context.Context, id oid.ID, ids []oid.ID, buf []byte, 
 	})
 	return chunks, err
 }
+
+// pooledFrom is from what size on a content is read into memory that is used again. That is
+// large, and often fresh: for a small content it would be made for nothing.
+const pooledFrom = 64 << 10
 
 // pieces are the memory in which pieces are read.
 var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
@@ -75,12 +76,8 @@ func (e *Engine) verifyObject(ctx context.Context, o retention.Object, out *Veri
 	if kind != o.Kind {
 		return fmt.Errorf("%w: it is a %v, not a %v", ErrDamaged, kind, o.Kind)
 	}
-	h := e.alg.NewHasher(kind, size)
-	if _, err := e.objects.Write(ctx, h, o.ID); err != nil {
+	if _, err := e.objects.Write(ctx, io.Discard, o.ID); err != nil { // it is compared as it is read
 		return err
-	}
-	if h.Sum() != o.ID {
-		return fmt.Errorf("%w: its bytes have the id %v", ErrDamaged, h.Sum())
 	}
 	out.Objects++
 	out.Bytes += size
