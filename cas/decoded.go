@@ -2,9 +2,8 @@ package cas
 
 import (
 	"bytes"
+	"hash/maphash"
 	"sync"
-
-	"github.com/zeebo/blake3"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -14,23 +13,24 @@ import (
 // time, and to make room for the last of them would leave none of them in time.
 const decodedBytes = 16 << 20
 
-// decodedChunks are the bytes of chunks that were decoded, and the digests of the frames
-// that they were decoded from.
+// decodedChunks are the bytes of chunks that were decoded, and hashes of the frames that
+// they were decoded from.
 type decodedChunks struct {
 	mu    sync.Mutex
 	users int
 	bytes int
 	kept  map[oid.ID]decodedChunk
-
-	row    []byte   // which was digested last, by its place: many chunks may share it. It is not read again
-	digest [32]byte // of row
 }
 
 type decodedChunk struct {
-	frame [32]byte // digest of the row of the bucket data
-	at    uint32   // where they lie in what it decodes to
+	frame uint64 // hash of the row of the bucket data
+	at    uint32 // where they lie in what it decodes to
 	raw   []byte
 }
+
+// frameSeed makes the hash of a frame one that nobody can foresee: who alters a file
+// cannot give a frame the hash of another.
+var frameSeed = maphash.MakeSeed()
 
 // KeepDecoded keeps decoded what is read until forget is called, up to a few megabytes: for
 // an operation that reads the same contents more than once. Each reading looks at
@@ -46,7 +46,7 @@ func (s *Store) KeepDecoded() (forget func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.users--; r.users == 0 {
-			r.kept, r.bytes, r.row = nil, 0, nil
+			r.kept, r.bytes = nil, 0
 		}
 	})
 }
@@ -57,28 +57,34 @@ func (r *decodedChunks) find(id oid.ID, o object, row, buf []byte) []byte {
 	r.mu.Lock()
 	k, ok := r.kept[id]
 	r.mu.Unlock()
-	if !ok || o.at != k.at || o.size != uint64(len(k.raw)) || blake3.Sum256(row) != k.frame {
+	if !ok || o.at != k.at || o.size != uint64(len(k.raw)) || maphash.Bytes(frameSeed, row) != k.frame {
 		return nil
 	}
 	return append(room(buf, len(k.raw)), k.raw...)
 }
 
-// keep keeps the verified bytes of a chunk, if somebody wants that and there is room.
+// keep keeps the bytes of a chunk, which whoever reads them compares with its id, if somebody wants that and there is room.
 func (r *decodedChunks) keep(id oid.ID, o object, row, raw []byte) {
+	if !r.wants(id, len(raw)) {
+		return
+	}
+	k := decodedChunk{frame: maphash.Bytes(frameSeed, row), at: o.at, raw: bytes.Clone(raw)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.users == 0 || len(raw) == 0 || r.bytes+len(raw) > decodedBytes {
+	if _, has := r.kept[id]; has || r.users == 0 {
 		return
-	}
-	if _, has := r.kept[id]; has {
-		return
-	}
-	if len(row) == 0 || len(r.row) != len(row) || &r.row[0] != &row[0] {
-		r.row, r.digest = row, blake3.Sum256(row)
 	}
 	if r.kept == nil {
 		r.kept = map[oid.ID]decodedChunk{}
 	}
-	r.kept[id] = decodedChunk{frame: r.digest, at: o.at, raw: bytes.Clone(raw)}
+	r.kept[id] = k
 	r.bytes += len(raw)
+}
+
+// wants reports whether a chunk of a size would be kept.
+func (r *decodedChunks) wants(id oid.ID, size int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, has := r.kept[id]
+	return !has && r.users > 0 && size > 0 && r.bytes+size <= decodedBytes
 }

@@ -25,8 +25,9 @@ func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 	look := func(f *file) error {
 		return g.s.view(f, func(v *View) error {
 			g.look(v)
+			rows := map[uint64][]byte{}
 			for i, it := range b.items {
-				if out[i] = v.find(it); g.anew && out[i].here {
+				if out[i] = v.find(it, rows); g.anew && out[i].here {
 					_, err := v.chunk(it.id, nil)
 					out[i].here = err == nil
 				}
@@ -47,7 +48,8 @@ func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 	return out, errors.Join(g.s.wrap(g.s.locked(ctx, held, durable.Shared, look)), held.Unlock())
 }
 
-func (v *View) find(it item) (f found) {
+// find looks for an item. Rows are those that were copied: many bases may share one.
+func (v *View) find(it item, rows map[uint64][]byte) (f found) {
 	if it.base.IsZero() {
 		_, _, err := v.frame(it.id)
 		return found{here: err == nil}
@@ -69,7 +71,10 @@ func (v *View) find(it item) (f found) {
 	if it.id == it.base || it.id == f.base { // the same again, or as it was before
 		return found{here: true}
 	}
-	f.baseOf, f.baseRow = o, bytes.Clone(row)
+	if rows[o.seq] == nil {
+		rows[o.seq] = bytes.Clone(row)
+	}
+	f.baseOf, f.baseRow = o, rows[o.seq]
 	return f
 }
 
@@ -77,13 +82,9 @@ func (v *View) find(it item) (f found) {
 // is then kept whole.
 func (s *Store) prepare(it item, payload []byte, f found) staged {
 	c := it.staged()
-	if f.baseRow != nil {
-		if raw, err := s.expand(f.base, f.baseOf, f.baseRow, nil, nil); err == nil {
-			if row := s.codecs.encodeDelta(it.kind, payload, raw); row != nil {
-				c.alone(row, f.base)
-				return c
-			}
-		}
+	if row := s.deltaFrom(f, it.kind, payload); row != nil {
+		c.alone(row, f.base)
+		return c
 	}
 	if it.framed {
 		c.alone(append([]byte{codecZstd}, payload...), oid.ID{})
@@ -91,6 +92,20 @@ func (s *Store) prepare(it item, payload []byte, f found) staged {
 		c.alone(s.codecs.encode(payload), oid.ID{})
 	}
 	return c
+}
+
+// deltaFrom returns the row of a payload as a delta from the base that was found, or nil.
+func (s *Store) deltaFrom(f found, kind oid.Kind, payload []byte) []byte {
+	if f.baseRow == nil {
+		return nil
+	}
+	buf := s.payload(int64(f.baseOf.size))
+	defer s.payloads.Put(buf)
+	raw, err := s.expand(f.base, f.baseOf, f.baseRow, nil, *buf)
+	if err != nil {
+		return nil
+	}
+	return s.codecs.encodeDelta(kind, payload, raw)
 }
 
 func (it item) staged() staged {

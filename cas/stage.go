@@ -164,14 +164,8 @@ func (g *Stage) PutReader(ctx context.Context, kind oid.Kind, r io.Reader, size 
 	if size > wholeMax {
 		return g.putLarge(ctx, kind, r, size)
 	}
-	buf, _ := g.s.payloads.Get().(*[]byte)
-	if buf == nil {
-		buf = new([]byte)
-	}
+	buf := g.s.payload(size + 1)
 	defer g.s.payloads.Put(buf)
-	if int64(cap(*buf)) <= size {
-		*buf = make([]byte, max(size+1, payloadBytesMin))
-	}
 	payload := (*buf)[:size+1]
 	n, err := io.ReadFull(r, payload)
 	if err == nil || int64(n) < size {
@@ -276,6 +270,15 @@ func (g *Stage) workOff(ctx context.Context, b *batch) error {
 	}
 	g.err = errors.Join(g.err, err)
 	return err
+}
+
+// payload returns memory for so many bytes, to be put back into the pool.
+func (s *Store) payload(size int64) *[]byte {
+	buf, _ := s.payloads.Get().(*[]byte)
+	if buf == nil || int64(cap(*buf)) < size {
+		buf = new(make([]byte, max(size, payloadBytesMin)))
+	}
+	return buf
 }
 
 func (s *Store) buffer() []byte {

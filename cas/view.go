@@ -26,6 +26,8 @@ type View struct {
 	last      object
 	lastSeq   uint64
 	lastFrame []byte
+
+	baseBuf []byte // in which the base of a delta is read
 }
 
 // View calls fn with the present state, under the shared lock: writers wait
@@ -221,28 +223,48 @@ func (v *View) chunk(id oid.ID, buf []byte) ([]byte, error) {
 	return v.read(id, buf, (*Store).expand)
 }
 
-// read returns what one of [Store.expand] and [Store.decode] makes of an object.
-func (v *View) read(id oid.ID, buf []byte, expand func(s *Store, id oid.ID, o object, row, base, buf []byte) ([]byte, error)) ([]byte, error) {
+// An expander is [Store.expand] or [Store.decode].
+type expander func(s *Store, id oid.ID, o object, row, base, buf []byte) ([]byte, error)
+
+// read returns what an expander makes of an object.
+func (v *View) read(id oid.ID, buf []byte, expand expander) ([]byte, error) {
 	o, row, err := v.frame(id)
 	if err != nil {
 		return nil, err
 	}
-	var base []byte
-	if o.form == delta {
-		if base, err = v.base(o.ref); err != nil {
-			return nil, fmt.Errorf("the base of chunk %v: %w", id, err)
+	if o.form != delta {
+		return expand(v.s, id, o, row, nil, buf)
+	}
+	base, err := v.baseBy((*Store).decode, o.ref) // what the bytes are made from is compared when they are
+	if err == nil {
+		if buf, err = expand(v.s, id, o, row, base, buf); err == nil {
+			return buf, nil
 		}
 	}
-	return expand(v.s, id, o, row, base, buf)
+	if _, bad := v.base(o.ref); bad != nil {
+		return nil, fmt.Errorf("the base of chunk %v: %w", id, bad)
+	}
+	return nil, err
 }
 
-// base returns the verified bytes of an object that is no delta itself.
-func (v *View) base(id oid.ID) ([]byte, error) {
+// base returns the verified bytes of an object that is no delta itself, until a base is
+// read again.
+func (v *View) base(id oid.ID) ([]byte, error) { return v.baseBy((*Store).expand, id) }
+
+func (v *View) baseBy(expand expander, id oid.ID) ([]byte, error) {
 	o, row, err := v.frame(id)
 	if err != nil {
 		return nil, err
 	}
-	return v.s.expand(id, o, row, nil, nil)
+	raw, err := expand(v.s, id, o, row, nil, v.baseBuf)
+	if err != nil {
+		return nil, err
+	}
+	v.s.kept.keep(id, o, row, raw) // many deltas may have one base
+	if cap(raw) > cap(v.baseBuf) {
+		v.baseBuf = raw
+	}
+	return raw, nil
 }
 
 // frame returns the rows of an object that has a frame, the second as it lies in the
