@@ -242,25 +242,29 @@ type Reading struct {
 
 // Trees returns a loader of trees, for any number of goroutines, but for one where the store
 // is open. It remembers what it has read: one operation meets the same directories more
-// than once.
+// than once, also at the same time.
 func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
 	var mu sync.Mutex // guards seen
-	seen, empty := map[oid.ID][]byte{}, o.emptyTree()
+	seen, empty := map[oid.ID]func() ([]byte, error){}, o.emptyTree()
 	return func(id oid.ID) ([]byte, error) {
 		if id == empty {
 			return nil, nil
 		}
-		mu.Lock()
-		p, ok := seen[id]
-		mu.Unlock()
-		if ok {
-			return p, nil
+		if how.Once {
+			return o.tree(ctx, how, id)
 		}
-		p, err := o.tree(ctx, how, id)
-		if err == nil && !how.Once {
+		mu.Lock()
+		read, known := seen[id]
+		if !known {
+			read = sync.OnceValues(func() ([]byte, error) { return o.tree(ctx, how, id) })
+			seen[id] = read
+		}
+		mu.Unlock()
+		p, err := read()
+		if err != nil { // the next may have more luck
 			mu.Lock()
 			defer mu.Unlock()
-			seen[id] = p
+			delete(seen, id)
 		}
 		return p, err
 	}

@@ -10,7 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
@@ -295,5 +298,30 @@ func TestMemoryIsUsedAgainOnlyWhenNobodyWritesFromIt(t *testing.T) {
 	}
 	if n := len(p.free); n == 0 || n > batchesMax {
 		t.Errorf("memory of %d batches is kept", n)
+	}
+}
+
+func TestATreeThatManyAskForAtOnceIsReadOnce(t *testing.T) {
+	k := newKit(t, false)
+	id := k.Algorithm.Sum(oid.Tree, []byte("a tree"))
+	var reads atomic.Int32
+	load := k.Trees(t.Context(), Reading{Staged: func(oid.ID) ([]byte, bool) {
+		time.Sleep(10 * time.Millisecond) // the others ask meanwhile
+		return []byte("a tree"), reads.Add(1) > 1
+	}})
+	if _, err := load(id); err == nil {
+		t.Fatal("what cannot be read was read")
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if p, err := load(id); err != nil || string(p) != "a tree" {
+				t.Errorf("what could not be read at first: %q, %v", p, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := reads.Load(); n != 2 {
+		t.Errorf("read %d times, want 2", n)
 	}
 }
