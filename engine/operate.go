@@ -88,7 +88,7 @@ func (e *Engine) operate(ctx context.Context, op running, to goal) (*Restored, e
 type begun struct {
 	plan   *Diff
 	way    *mirror.Way       // of the snapshot of the present, which may be on its way into git; nil: nothing has begun
-	memory *capture.Memory   // has the trees that were made of the present
+	sure   secured           // that what the steps replace can be brought back
 	source *objects.Prefetch // of what the steps write
 }
 
@@ -122,6 +122,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to goal, turn *watc
 		}
 	}
 	if op.Reverts == 0 && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
+		c.wait()
 		e.looked(c.present(), turn)
 		return begun{plan: plan}, nil
 	}
@@ -134,8 +135,9 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to goal, turn *watc
 	if err != nil {
 		return begun{}, err
 	}
+	sure := e.secure(ctx, c.Memory, plan.steps)
 	_ = e.saveStatTable(op.From, c.Seen, turn) // a cancellation is met again, and reported, before the first step
-	return begun{plan, way, c.Memory, source}, nil
+	return begun{plan, way, sure, source}, nil
 }
 
 // planStaged stages the present and plans. Ignored files that the plan would
@@ -147,8 +149,10 @@ func (e *Engine) planStaged(ctx context.Context, to goal, turn *watched.Turn) (*
 	if err != nil {
 		return nil, nil, err
 	}
+	c.hold(ctx, e.mirror)
 	p, err := e.plan(ctx, c.present(), to)
 	if err == nil && len(p.force) > 0 {
+		c.wait()
 		keepApart(c.Seen, turn)
 		if c.Staged, err = c.Again(ctx, p.force); err != nil {
 			return nil, nil, err
@@ -212,9 +216,7 @@ func (d *Diff) stageTexts(ctx context.Context, stage *cas.Stage) (ids []oid.ID, 
 func (e *Engine) carryOut(ctx context.Context, op running, b begun) (out outcome, bridged, err error) {
 	var git sync.WaitGroup
 	git.Go(func() { bridged = b.way.Finish(ctx) })
-	if err = e.securing().Trees(ctx, b.memory.Trees()); err == nil {
-		out, err = e.apply(ctx, op, b.plan.steps, b.source, false)
-	}
+	out, err = e.apply(ctx, op, b.plan.steps, b.sure, b.source, false)
 	git.Wait()
 	if err == nil {
 		err = e.end(ctx, op, out)
@@ -237,10 +239,34 @@ func (e *Engine) standAtTarget(ctx context.Context, op running, to goal) error {
 	})
 }
 
-// apply carries out the steps. Before that it makes sure that all they replace can
-// be brought back. Replay says that some of the steps may be done already.
-func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, source *objects.Prefetch, replay bool) (out outcome, err error) {
-	sure, err := e.securing().Steps(ctx, steps)
+// A secured waits until it is sure that what steps replace can be brought back.
+type secured func() (*objects.Secured, error)
+
+// secure begins to make sure of that, beside the caller, who waits for it. Memory has the
+// trees that were made of the present; may be nil.
+func (e *Engine) secure(ctx context.Context, memory *capture.Memory, steps []apply.Step) secured {
+	k := &objects.Keeper{Root: e.root, Objects: e.objects}
+	var out *objects.Secured
+	var err error
+	var work sync.WaitGroup
+	work.Go(func() {
+		if memory != nil {
+			err = k.Trees(ctx, memory.Trees())
+		}
+		if err == nil {
+			out, err = k.Steps(ctx, steps)
+		}
+	})
+	return func() (*objects.Secured, error) {
+		work.Wait()
+		return out, err
+	}
+}
+
+// apply carries out the steps. Before that it waits until it is sure that all they replace
+// can be brought back. Replay says that some of the steps may be done already.
+func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, secured secured, source *objects.Prefetch, replay bool) (out outcome, err error) {
+	sure, err := secured()
 	if err != nil {
 		return out, err
 	}
@@ -255,9 +281,6 @@ func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, sour
 	})
 	return out, err
 }
-
-// securing keeps what a restore replaces.
-func (e *Engine) securing() *objects.Keeper { return &objects.Keeper{Root: e.root, Objects: e.objects} }
 
 // end records that the operation is done.
 func (e *Engine) end(ctx context.Context, op running, out outcome) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
@@ -47,10 +48,49 @@ type present struct {
 type staged struct {
 	*capture.Staged
 	known
+	held func() (*mirror.Held, error) // waits for what hold has begun; nil: it has not
 }
 
 // present returns what was seen.
 func (t *staged) present() *present { return &present{t.Seen, t.known} }
+
+// hold begins to see to it, beside the caller, that all that is staged will be held. Where
+// git lost something, that is mended first, and waits for the commit.
+func (t *staged) hold(ctx context.Context, m *mirror.Mirror) {
+	if t.recorded() || t.RefLost {
+		return
+	}
+	var held *mirror.Held
+	var err error
+	var work sync.WaitGroup
+	work.Go(func() { held, err = m.Hold(ctx, t.unheld(), t.Known) })
+	t.held = func() (*mirror.Held, error) {
+		work.Wait()
+		return held, err
+	}
+}
+
+// wait waits for hold to end, and forgets what came of it.
+func (t *staged) wait() {
+	if t.held != nil {
+		_, _ = t.held()
+		t.held = nil
+	}
+}
+
+// recorded reports whether the last snapshot has what is staged, so that it is taken.
+func (t *staged) recorded() bool { return t.Same(t.Last) && !t.Rechecked }
+
+// unheld is what is to be held.
+func (t *staged) unheld() mirror.Unheld {
+	return mirror.Unheld{State: t.State, Stage: t.Stage, Trees: t.Trees, Memory: t.Memory, Same: t.Same, Rechecked: t.Rechecked}
+}
+
+// Discard forgets what is staged.
+func (t *staged) Discard() {
+	t.wait()
+	t.Staged.Discard()
+}
 
 // look scans the worktree, in a turn, and stores nothing: it gives ids and trees. The
 // caller closes the present, before the turn.

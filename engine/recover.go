@@ -84,7 +84,7 @@ func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restor
 		out.Conflicts = []apply.Note{{Path: ".", Reason: fmt.Sprintf("%s: %v", lostJournal, err)}}
 		err = nil
 	case err == nil:
-		out, err = e.apply(ctx, op, steps, e.objects.PrefetchSteps(ctx, steps)(), true)
+		out, err = e.apply(ctx, op, steps, e.secure(ctx, nil, steps), e.objects.PrefetchSteps(ctx, steps)(), true)
 	}
 	if err == nil {
 		err = e.end(ctx, op, out)
@@ -124,7 +124,7 @@ func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
 	if err != nil {
 		return nil, err
 	}
-	sure, err := e.securing().Steps(ctx, steps) // else what lies beside a path may be all there is of it
+	sure, err := e.secure(ctx, nil, steps)() // else what lies beside a path may be all there is of it
 	if err != nil {
 		return nil, err
 	}

@@ -94,13 +94,13 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	plan, err := e.plan(ctx, c.present(), to)
 	p.must(err)
 	p.write("dear", "since then") // so that the disk does not have it any more either
-	sure, err := e.securing().Steps(ctx, plan.steps)
+	sure, err := e.secure(ctx, nil, plan.steps)()
 	p.must(err)
 	if why := sure.Refuse["dear"]; !errors.Is(why, ErrDamaged) || len(sure.Renewed) != 0 {
 		t.Errorf("%v, %v", why, sure.Renewed)
 	}
 	missing := apply.Node{Mode: tree.GitFile, ID: e.alg.Sum(oid.Blob, []byte("nobody wrote this"))}
-	sure, err = e.securing().Steps(ctx, []apply.Step{{Path: "missing", Have: missing}})
+	sure, err = e.secure(ctx, nil, []apply.Step{{Path: "missing", Have: missing}})()
 	if p.must(err); !errors.Is(sure.Refuse["missing"], ErrDamaged) {
 		t.Errorf("what is missing can be read back: %v", sure.Refuse)
 	}

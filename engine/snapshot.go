@@ -196,7 +196,7 @@ func (e *Engine) stage(ctx context.Context, turn *watched.Turn) (*staged, error)
 		return nil, err
 	}
 	e.count(scan.Seen)
-	return &staged{scan, k}, nil
+	return &staged{Staged: scan, known: k}, nil
 }
 
 // A committed snapshot has a durable record. Whoever has it finishes the way into git.
@@ -211,12 +211,13 @@ type committed struct {
 // called within the same transaction.
 func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*records.Update, *Snapshot) error) (done committed, err error) {
 	p.Time = c.time
-	if c.Same(c.Last) && !c.Rechecked {
+	if c.recorded() {
 		return committed{c.Last, true, e.mirror.NoWay()}, e.again(ctx, c, p, also)
 	}
-	held, err := e.mirror.Hold(ctx, mirror.Unheld{
-		State: c.State, Stage: c.Stage, Trees: c.Trees, Memory: c.Memory, Same: c.Same, Rechecked: c.Rechecked,
-	}, c.Known)
+	if c.held == nil {
+		c.held = func() (*mirror.Held, error) { return e.mirror.Hold(ctx, c.unheld(), c.Known) }
+	}
+	held, err := c.held()
 	if err != nil {
 		return done, err
 	}

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// memoryBytes of the contents that a scan read stay in memory: what a turn
-	// changes is much less.
-	memoryBytes = 8 << 20
+	// memoryBytes of the contents that a scan read stay in memory: a thousand source
+	// files have less, and what a turn changes is much less.
+	memoryBytes = 16 << 20
 	// memoryBytesEach is the size of the largest content that stays.
 	memoryBytesEach = 128 << 10
 	// memoryBytesRead of the trees that a capture had read stay in memory.

@@ -23,6 +23,9 @@ func (p *planner) shut() {
 				continue
 			}
 			asked[dir] = true
+			if seen := p.present.Disk.Fingerprint(dir, false).Mode; seen.IsDir() && seen&ownerAll == ownerAll {
+				continue // the scan has looked, a moment ago
+			}
 			if now := p.present.Disk.Mode(dir); now.IsDir() && now&ownerAll != ownerAll {
 				is := apply.Node{Mode: now}
 				p.plan.Steps = append(p.plan.Steps, apply.Step{Path: dir, Have: is, Want: is})
