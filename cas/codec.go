@@ -121,12 +121,16 @@ func (e *encoder) patch(w io.Writer, raw, base []byte) bool {
 	return errors.Join(err, e.z.Close()) == nil
 }
 
-// room returns memory for so many bytes, never nil: that of buf, if it is enough.
+// overrun is how many bytes behind its own the decoder may write, where there is room. It then
+// copies sixteen at a time.
+const overrun = 16
+
+// room returns memory for so many bytes, and to overrun, never nil: that of buf, if it is enough.
 func room(buf []byte, size int) []byte {
 	if buf == nil || cap(buf) < size {
-		return make([]byte, 0, size)
+		return make([]byte, 0, size+overrun)
 	}
-	return buf[:0:size]
+	return buf[:0:min(size+overrun, cap(buf))]
 }
 
 // decode returns the raw bytes of a row of the bucket data, size of them, in buf if there

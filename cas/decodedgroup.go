@@ -18,27 +18,52 @@ const (
 
 // part returns the bytes of a part of a frame, in buf if there is room. It may be whole
 // where the frame is damaged behind it.
-func (s *Store) part(id oid.ID, o object, row, buf []byte) ([]byte, error) {
-	g, err := s.groups.find(row), error(nil)
+func (v *View) part(id oid.ID, o object, row, buf []byte) ([]byte, error) {
+	if len(row) > 0 && len(row) == len(v.groupRow) && &row[0] == &v.groupRow[0] {
+		return v.group.part(o, buf)
+	}
+	g := v.s.groups.find(row)
 	if g == nil {
-		if raw := s.kept.find(id, o, row, buf); raw != nil {
+		if raw := v.s.kept.find(id, o, row, buf); raw != nil {
 			return raw, nil
 		}
-		s.decoded.Add(1)
-		g = s.groups.spare()
-		if g.raw, err = s.codecs.decodeGroup(g.raw, row); err == nil {
-			s.groups.keep(g, row)
-		}
+		g = v.s.decodeShared(row)
 	}
-	defer s.groups.release(g)
+	if v.tx == nil || v.tx.Writable() { // another row may come to lie there
+		defer v.s.groups.release(g)
+	} else {
+		v.holdGroup(g, row)
+	}
+	return g.part(o, buf)
+}
+
+// holdGroup keeps a decoded frame for what is read next, in place of the one before.
+func (v *View) holdGroup(g *decodedGroup, row []byte) {
+	if v.group != nil {
+		v.s.groups.release(v.group)
+	}
+	v.group, v.groupRow = g, row
+}
+
+// decodeShared decodes a frame. What it returns is to be released.
+func (s *Store) decodeShared(row []byte) *decodedGroup {
+	s.decoded.Add(1)
+	g := s.groups.spare()
+	if g.raw, g.err = s.codecs.decodeGroup(g.raw, row); g.err == nil {
+		s.groups.keep(g, row)
+	}
+	return g
+}
+
+func (g *decodedGroup) part(o object, buf []byte) ([]byte, error) {
 	end := uint64(o.at) + o.size
 	switch {
 	case end <= uint64(len(g.raw)):
 		return append(room(buf, int(o.size)), g.raw[o.at:end]...), nil
-	case err == nil:
-		err = fmt.Errorf("%w: its frame decodes to %d bytes", ErrCorrupt, len(g.raw))
+	case g.err == nil:
+		return nil, fmt.Errorf("%w: its frame decodes to %d bytes", ErrCorrupt, len(g.raw))
 	}
-	return nil, err
+	return nil, g.err
 }
 
 // decodedGroups are the frames that were decoded last of those that objects share, the
@@ -53,6 +78,7 @@ type decodedGroups struct {
 // A decodedGroup is read by those who have it from find or spare, until they release it.
 type decodedGroup struct {
 	row, raw []byte
+	err      error // why it is not whole
 	readers  int
 	listed   bool
 }

@@ -105,17 +105,17 @@ func (c *codecs) decodeGroup(buf, row []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cap(buf) < size {
-		buf = make([]byte, 0, max(size, 2*groupBytes)) // which the next will fit into
+	if cap(buf) < size+overrun {
+		buf = make([]byte, 0, max(size, 2*groupBytes)+overrun) // which the next will fit into
 	}
 	if row[0] == codecRaw {
 		return append(buf[:0], row[1:]...), nil
 	}
-	raw, err := decompress(&c.expand, row[1:], nil, buf[:0:size])
+	raw, err := decompress(&c.expand, row[1:], nil, buf[:0:size+overrun])
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	return buf[:len(raw)], err
+	return buf[:min(len(raw), size)], err
 }
 
 // groupSize returns how many bytes the head of a frame says that it decodes to.

@@ -199,7 +199,7 @@ func (u *Update) unbase(c *staged, bad error) error {
 	if err != nil {
 		return fmt.Errorf("base %v: %w", c.base, err)
 	}
-	raw, err := u.s.expand(c.id, c.named(0), c.frame.row, base, nil)
+	raw, err := u.expand(c.id, c.named(0), c.frame.row, base, nil)
 	if err != nil {
 		return err
 	}

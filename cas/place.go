@@ -57,7 +57,7 @@ func (v *View) ObjectAt(id oid.ID, p Place, buf []byte) (kind oid.Kind, payload 
 		o := p.object()
 		row := v.dataRow(o.seq)
 		if o.fits(row) {
-			if payload, err = v.s.expand(id, o, row, nil, buf); err == nil {
+			if payload, err = v.expand(id, o, row, nil, buf); err == nil {
 				return o.kind, payload, nil
 			}
 		}

@@ -85,3 +85,28 @@ func TestAFrameWhoseMemoryIsUsedAgainDoesNotChangeWhatOthersRead(t *testing.T) {
 		t.Errorf("%d frames are kept, and memory for %d", len(s.groups.list), len(s.groups.free))
 	}
 }
+
+// A frame is found once for what is read one after another, also where that changes between frames.
+func TestWhatIsReadInOneViewIsReleased(t *testing.T) {
+	s, ids, payloads := sharing(t, 100)
+	s.tools = &tools{}
+	_, places, err := s.Nearby(t.Context(), ids)
+	must(t, err)
+	r := rand.New(rand.NewPCG(1, 2))
+	must(t, s.View(t.Context(), func(v *View) error {
+		buf := make([]byte, 0, 64<<10)
+		for range 300 {
+			i := r.IntN(len(ids))
+			_, got, err := v.ObjectAt(ids[i], places[i], buf)
+			if err != nil || !bytes.Equal(got, payloads[i]) || cap(got) != len(got) {
+				t.Fatalf("content %d: %d bytes of %d, %v", i, len(got), cap(got), err)
+			}
+		}
+		return nil
+	}))
+	for _, g := range s.groups.list {
+		if g.readers != 0 {
+			t.Errorf("a frame has %d readers", g.readers)
+		}
+	}
+}

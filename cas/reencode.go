@@ -57,7 +57,7 @@ func (w *sweeper) reencodeAll(orphans []orphan) error {
 		if err != nil {
 			return err
 		}
-		raw, err := w.u.s.expand(o.id, row, frame, was, nil)
+		raw, err := w.u.expand(o.id, row, frame, was, nil)
 		if err != nil {
 			return err
 		}

@@ -162,7 +162,7 @@ func (u *Update) rejoin(seq uint64, ids []oid.ID) (list []staged, old []object, 
 		if err != nil {
 			return nil, nil, err
 		}
-		raw, err := u.s.expand(id, o, row, nil, nil)
+		raw, err := u.expand(id, o, row, nil, nil)
 		if err != nil {
 			return nil, nil, fmt.Errorf("a neighbour in its frame has gone: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -28,6 +29,9 @@ type View struct {
 	lastFrame []byte
 
 	baseBuf []byte // in which the base of a delta is read
+
+	group    *decodedGroup // what groupRow decodes to
+	groupRow []byte        // a row of the bucket data, by its place
 }
 
 // View calls fn with the present state, under the shared lock: writers wait
@@ -49,6 +53,7 @@ func (s *Store) view(f *file, fn func(*View) error) error {
 	if v.objects == nil || v.data == nil {
 		return fmt.Errorf("%w: a bucket is missing", ErrBroken)
 	}
+	defer v.holdGroup(nil, nil)
 	err := fn(v)
 	return errors.Join(append([]error{err}, v.damage...)...)
 }
@@ -135,9 +140,9 @@ func (v *View) each(id oid.ID, buf []byte, fn func(raw []byte)) (object, error) 
 	if err != nil {
 		return o, err
 	}
-	expand := (*Store).expand
+	expand := (*View).expand
 	if o.form == list {
-		expand = (*Store).decode // they are compared together
+		expand = (*View).decode // they are compared together
 	}
 	whole := v.s.assemble(id, o)
 	for _, c := range ids {
@@ -220,11 +225,11 @@ func (v *View) listed(o object) ([]oid.ID, error) {
 
 // chunk returns the verified bytes of an object that has a frame, in buf if there is room.
 func (v *View) chunk(id oid.ID, buf []byte) ([]byte, error) {
-	return v.read(id, buf, (*Store).expand)
+	return v.read(id, buf, (*View).expand)
 }
 
-// An expander is [Store.expand] or [Store.decode].
-type expander func(s *Store, id oid.ID, o object, row, base, buf []byte) ([]byte, error)
+// An expander is [View.expand] or [View.decode].
+type expander func(v *View, id oid.ID, o object, row, base, buf []byte) ([]byte, error)
 
 // read returns what an expander makes of an object.
 func (v *View) read(id oid.ID, buf []byte, expand expander) ([]byte, error) {
@@ -233,11 +238,11 @@ func (v *View) read(id oid.ID, buf []byte, expand expander) ([]byte, error) {
 		return nil, err
 	}
 	if o.form != delta {
-		return expand(v.s, id, o, row, nil, buf)
+		return expand(v, id, o, row, nil, buf)
 	}
-	base, err := v.baseBy((*Store).decode, o.ref) // what the bytes are made from is compared when they are
+	base, err := v.baseBy((*View).decode, o.ref) // what the bytes are made from is compared when they are
 	if err == nil {
-		if buf, err = expand(v.s, id, o, row, base, buf); err == nil {
+		if buf, err = expand(v, id, o, row, base, buf); err == nil {
 			return buf, nil
 		}
 	}
@@ -249,14 +254,14 @@ func (v *View) read(id oid.ID, buf []byte, expand expander) ([]byte, error) {
 
 // base returns the verified bytes of an object that is no delta itself, until a base is
 // read again.
-func (v *View) base(id oid.ID) ([]byte, error) { return v.baseBy((*Store).expand, id) }
+func (v *View) base(id oid.ID) ([]byte, error) { return v.baseBy((*View).expand, id) }
 
 func (v *View) baseBy(expand expander, id oid.ID) ([]byte, error) {
 	o, row, err := v.frame(id)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := expand(v.s, id, o, row, nil, v.baseBuf)
+	raw, err := expand(v, id, o, row, nil, v.baseBuf)
 	if err != nil {
 		return nil, err
 	}
@@ -305,38 +310,38 @@ func (o object) fits(p []byte) bool {
 
 // expand decodes a frame and compares the bytes with their id. They are in buf if there is
 // room, and nobody else has them.
-func (s *Store) expand(id oid.ID, o object, row, base, buf []byte) ([]byte, error) {
-	raw, err := s.decode(id, o, row, base, buf)
+func (v *View) expand(id oid.ID, o object, row, base, buf []byte) ([]byte, error) {
+	raw, err := v.decode(id, o, row, base, buf)
 	if err != nil {
 		return nil, err
 	}
-	if s.meta.algorithm.Sum(o.kind, raw) != id {
+	if v.s.meta.algorithm.Sum(o.kind, raw) != id {
 		return nil, fmt.Errorf("%w: the bytes of chunk %v are not what they were", ErrCorrupt, id)
 	}
 	if o.form != delta {
-		s.kept.keep(id, o, row, raw)
+		v.s.kept.keep(id, o, row, raw)
 	}
 	return raw, nil
 }
 
 // decode is expand for who compares the bytes himself.
-func (s *Store) decode(id oid.ID, o object, row, base, buf []byte) (raw []byte, err error) {
+func (v *View) decode(id oid.ID, o object, row, base, buf []byte) (raw []byte, err error) {
 	if o.form == delta && base == nil {
 		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %v", ErrCorrupt, id)
 	}
 	if o.form == whole {
-		if raw := s.kept.find(id, o, row, buf); raw != nil {
+		if raw := v.s.kept.find(id, o, row, buf); raw != nil {
 			return raw, nil
 		}
 	}
 	if o.form == part {
-		raw, err = s.part(id, o, row, buf)
+		raw, err = v.part(id, o, row, buf)
 	} else {
-		s.decoded.Add(1)
-		raw, err = s.codecs.decode(row, base, buf, int(o.size))
+		v.s.decoded.Add(1)
+		raw, err = v.s.codecs.decode(row, base, buf, int(o.size))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("chunk %v: %w", id, err)
 	}
-	return raw, nil
+	return slices.Clip(raw), nil
 }
