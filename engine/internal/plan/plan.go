@@ -63,6 +63,7 @@ type planner struct {
 	goal     Goal
 	cover    *coverage
 	plan     Plan
+	steps    pieces // those of the plan, until it is whole
 	bound    listBound
 	met      map[string]bool   // paths that differ, where something is taken back
 	stepped  map[string]bool   // those that have a step, where something is taken back
@@ -303,15 +304,6 @@ func (p *planner) step(c tree.Change) error {
 	if s.Have.Mode.IsDir() && s.Want.Mode.IsDir() && !rights(&s) && !isGits(c.Path) {
 		return nil // it is there as the target has it: no restore brings git's own files, or takes them away
 	}
-	p.plan.Steps = append(roomier(p.plan.Steps), s)
+	p.steps.add(s)
 	return p.bound.count(c.Path)
-}
-
-// roomier makes half as much room again where a list is full. There may be a million
-// steps, and append would copy what there is after each quarter.
-func roomier[T any](list []T) []T {
-	if n := len(list); n == cap(list) {
-		list = append(make([]T, 0, max(n+n/2, 8)), list...)
-	}
-	return list
 }

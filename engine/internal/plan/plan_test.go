@@ -330,16 +330,32 @@ func TestAListHasRoomForTheLargestRepositoriesAndNoMore(t *testing.T) {
 	}
 }
 
-func TestAListThatGrowsHasLittleRoomToSpare(t *testing.T) {
-	var list []int
-	copied := 0
-	for i := range 1_000_000 {
-		if len(list) == cap(list) {
-			copied += len(list)
+func TestAListThatGrowsIsCopiedOnce(t *testing.T) {
+	for _, n := range []int{0, 1, 16, 17, 100_000} {
+		var list pieces
+		moved := 0
+		for i := range n {
+			var first *apply.Step
+			if len(list) > 0 {
+				first = &list[0][0]
+			}
+			list.add(apply.Step{Path: fmt.Sprint(i)})
+			if first != nil && first != &list[0][0] {
+				moved++
+			}
 		}
-		list = append(roomier(list), i)
-	}
-	if cap(list) > 3*len(list)/2 || copied > 3*len(list) || list[999_999] != 999_999 {
-		t.Errorf("room for %d, %d were copied", cap(list), copied)
+		most := 0
+		for _, p := range list {
+			most = max(most, cap(p))
+		}
+		all := list.take()
+		if len(all) != n || moved > 0 || most > pieceSteps || len(list) > 0 {
+			t.Errorf("of %d steps there are %d, %d moves, pieces of %d", n, len(all), moved, most)
+		}
+		for i := range all {
+			if all[i].Path != fmt.Sprint(i) {
+				t.Fatalf("step %d is %q", i, all[i].Path)
+			}
+		}
 	}
 }

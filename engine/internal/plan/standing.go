@@ -15,10 +15,11 @@ func (p *planner) hold(dir string) {
 	}
 }
 
-// standing takes the directories out of the plan that would go, and in which something
+// standing makes the plan whole. It takes the directories out of it that would go, and in which something
 // stays: what the plan leaves there, or what no scan records, as large ignored files and
 // pipes. Of the latter nothing else is said, so the directory is named.
 func (p *planner) standing() {
+	p.plan.Steps = p.steps.take()
 	gone := map[string]int{} // by directory: so many names go out of it
 	for i := range p.plan.Steps {
 		if s := &p.plan.Steps[i]; goes(s.Have, s.Want) {
