@@ -37,7 +37,7 @@ func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (_, _
 		}
 		return missing.IDs(), found.IDs(), nil
 	}
-	load := func(id oid.ID) ([]byte, error) {
+	load := func(id oid.ID, _ ...oid.ID) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 // its bytes are held. Root and overlay are the two trees of the snapshot. Load
 // reads trees, from the store or from git; they are walked at the first
 // question.
-func (r *Repo) Promised(root, overlay oid.ID, load func(id oid.ID) ([]byte, error)) func(id oid.ID) bool {
+func (r *Repo) Promised(root, overlay oid.ID, load tree.Loader) func(id oid.ID) bool {
 	if !r.layout.PartialClone || overlay.IsZero() {
 		return func(oid.ID) bool { return false }
 	}
@@ -32,7 +32,7 @@ func (r *Repo) Promised(root, overlay oid.ID, load func(id oid.ID) ([]byte, erro
 // An absence is what a snapshot's tree names, by whether it was on disk.
 type absence struct {
 	r               *Repo
-	load            func(id oid.ID) ([]byte, error)
+	load            tree.Loader
 	absent, present map[oid.ID]bool
 }
 
@@ -108,7 +108,7 @@ func (w *writer) promised(id oid.ID) bool {
 }
 
 // payload reads a tree or an overlay of the snapshot, from the store or from git.
-func (w *writer) payload(id oid.ID) ([]byte, error) {
+func (w *writer) payload(id oid.ID, _ ...oid.ID) ([]byte, error) {
 	_, payload, err := w.job.Load(id)
 	if err != nil {
 		_, payload, err = w.r.db.Read(id)

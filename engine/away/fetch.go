@@ -233,7 +233,7 @@ func (p *pull) put(kind oid.Kind, payload []byte) error {
 }
 
 // load reads a tree that was read before, or is here.
-func (p *pull) load(id oid.ID) ([]byte, error) {
+func (p *pull) load(id oid.ID, _ ...oid.ID) ([]byte, error) {
 	if t, ok := p.trees[id]; ok {
 		return t, nil
 	}

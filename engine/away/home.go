@@ -37,7 +37,7 @@ func newCutter(ctx context.Context, from *objects.Objects) *cutter {
 }
 
 // loaded reads a tree that was made, or is here.
-func (c *cutter) loaded(id oid.ID) ([]byte, error) {
+func (c *cutter) loaded(id oid.ID, _ ...oid.ID) ([]byte, error) {
 	if o, ok := c.made[id]; ok {
 		return o.Payload, nil
 	}

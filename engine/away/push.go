@@ -95,7 +95,7 @@ func (p *push) without(e *errand) (err error) {
 
 // payloads reads objects of a kind.
 func (p *push) payloads(kind oid.Kind) tree.Loader {
-	return func(id oid.ID) ([]byte, error) {
+	return func(id oid.ID, _ ...oid.ID) ([]byte, error) {
 		if p.cut != nil {
 			return p.cut.payload(p.ctx, kind, id)
 		}

@@ -159,7 +159,9 @@ func (s *Session) readAll(ctx context.Context, list []*Distant) (found []error) 
 // reader returns a pull that finds nothing here, and keeps nothing.
 func (s *Session) reader(ctx context.Context, alg oid.Algorithm) *pull {
 	p := newPull(ctx, s, alg)
-	p.local = func(id oid.ID) ([]byte, error) { return nil, fmt.Errorf("object %v: %w", id, cas.ErrNotFound) }
+	p.local = func(id oid.ID, _ ...oid.ID) ([]byte, error) {
+		return nil, fmt.Errorf("object %v: %w", id, cas.ErrNotFound)
+	}
 	p.has = func([]oid.ID) (map[oid.ID]bool, error) { return nil, nil }
 	return p
 }

@@ -74,7 +74,7 @@ func (x *indexTree) encode(entries []tree.Entry) (oid.ID, error) {
 
 // added returns the files that a tree has and the index has not.
 func (x *indexTree) added(worktree oid.ID) (paths []string, err error) {
-	load := func(id oid.ID) ([]byte, error) {
+	load := func(id oid.ID, _ ...oid.ID) ([]byte, error) {
 		if p, ok := x.made[id]; ok {
 			return p, nil
 		}

@@ -25,7 +25,12 @@ type Change struct {
 // the states are beyond the bounds of this package.
 func Diff(from, to State, alg oid.Algorithm, load Loader) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		d := differ{alg: alg, load: load, yield: yield}
+		d := differ{alg: alg, yield: yield}
+		d.load = func(id oid.ID, _ ...oid.ID) ([]byte, error) {
+			soon := d.soon
+			d.soon = nil
+			return load(id, soon...)
+		}
 		if err := d.dir("", from, to); err != nil && !d.stopped {
 			yield(Change{}, err)
 		}
@@ -42,6 +47,7 @@ type differ struct {
 	load    Loader
 	yield   func(Change, error) bool
 	stopped bool
+	soon    []oid.ID // what the next to be loaded is loaded with
 
 	yielded, looked int                     // changes, entries
 	open            int                     // entries of the directories that are being compared
@@ -106,21 +112,54 @@ func (d *differ) both(path string, from, to State) error {
 	case d.open > openMax:
 		return tooOpen(path)
 	}
-	for (len(a) > 0 || len(b) > 0) && !d.stopped {
-		var x, y Child
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].Name < b[0].Name:
-			x, a = a[0], a[1:]
-		case len(a) == 0 || b[0].Name < a[0].Name:
-			y, b = b[0], b[1:]
-		default:
-			x, y, a, b = a[0], b[0], a[1:], b[1:]
+	for ahead := 0; (len(a) > 0 || len(b) > 0) && !d.stopped; {
+		if ahead == 0 {
+			ahead = d.lookAhead(a, b)
 		}
+		var x, y Child
+		x, y, a, b = next(a, b)
 		if err := d.node(Join(path, max(x.Name, y.Name)), x.Node, y.Node); err != nil {
 			return err
 		}
+		ahead--
 	}
 	return nil
+}
+
+// next takes the first name from two lists, or from one that has it alone.
+func next(a, b []Child) (x, y Child, restA, restB []Child) {
+	switch {
+	case len(b) == 0 || len(a) > 0 && a[0].Name < b[0].Name:
+		return a[0], y, a[1:], b
+	case len(a) == 0 || b[0].Name < a[0].Name:
+		return x, b[0], a, b[1:]
+	}
+	return a[0], b[0], a[1:], b[1:]
+}
+
+// soonMax is how many trees are said to be loaded soon.
+const soonMax = 64
+
+// lookAhead notes the trees that the next names will need, and returns how many names it has
+// looked at.
+func (d *differ) lookAhead(a, b []Child) (names int) {
+	d.soon = nil
+	for len(d.soon) < soonMax && (len(a) > 0 || len(b) > 0) {
+		var x, y Child
+		x, y, a, b = next(a, b)
+		names++
+		for _, s := range []State{x.Node.sub, y.Node.sub} {
+			if x.Node.sub == y.Node.sub {
+				break
+			}
+			for _, id := range []oid.ID{s.Tree, s.Overlay} {
+				if !id.IsZero() {
+					d.soon = append(d.soon, id)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // tooOpen is the error of directories that have too many entries together.

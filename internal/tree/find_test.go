@@ -9,7 +9,7 @@ import (
 
 func TestAFinderSaysWhatALookupSaysAndReadsEachDirectoryOnce(t *testing.T) {
 	o, loads := objects{}, 0
-	load := func(id oid.ID) ([]byte, error) { loads++; return o.load(id) }
+	load := func(id oid.ID, _ ...oid.ID) ([]byte, error) { loads++; return o.load(id) }
 	var list []Entry
 	for i := range 50 {
 		below := o.put(Entry{"f", GitFile, blob(fmt.Sprint(i))}, Entry{"x", GitDir, o.put(Entry{"y", GitFile, blob(fmt.Sprint("y", i))})})

@@ -17,8 +17,9 @@ type State struct {
 }
 
 // A Loader returns the payload of a tree or overlay object. The union and the
-// difference below ask it for nothing that is equal on both sides.
-type Loader func(id oid.ID) ([]byte, error)
+// difference below ask it for nothing that is equal on both sides. Soon are others that it
+// will be asked for next: it may read them at the same time where that costs less.
+type Loader func(id oid.ID, soon ...oid.ID) ([]byte, error)
 
 // A Node is what a state holds at one path.
 type Node struct {

@@ -24,7 +24,7 @@ func (o objects) put(entries ...Entry) oid.ID {
 	return id
 }
 
-func (o objects) load(id oid.ID) ([]byte, error) {
+func (o objects) load(id oid.ID, _ ...oid.ID) ([]byte, error) {
 	p, ok := o[id]
 	if !ok {
 		return nil, fmt.Errorf("no tree %v", id)
@@ -173,7 +173,7 @@ func (o objects) nest(levels int, file Entry) oid.ID {
 
 func TestAPairOfTreesIsComparedOnce(t *testing.T) {
 	o, loads := objects{}, 0
-	load := func(id oid.ID) ([]byte, error) { loads++; return o.load(id) }
+	load := func(id oid.ID, _ ...oid.ID) ([]byte, error) { loads++; return o.load(id) }
 	// Of a file's permissions git knows one bit: the trees have other ids, and the same files.
 	a, b := o.nest(30, Entry{"f", GitFile, blob("1")}), o.nest(30, Entry{"f", File | 0664, blob("1")})
 	for c, err := range Diff(State{Tree: a, Umask: 022}, State{Tree: b, Umask: 022}, alg, load) {
@@ -193,6 +193,49 @@ func TestAPairOfTreesIsComparedOnce(t *testing.T) {
 	}
 	if found != 1000 || loads != 2*4 {
 		t.Errorf("%d differences with %d loads, want 1000 with 8", found, loads)
+	}
+}
+
+// Who reads trees can read those that come next at the same time.
+func TestTreesAreAnnouncedBeforeTheyAreCompared(t *testing.T) {
+	o := objects{}
+	var had, has []Entry
+	for i := range 3 * soonMax {
+		name := fmt.Sprintf("%03d", i)
+		same := Entry{name, Dir, o.put(Entry{"f", GitFile, blob("same")})}
+		edited := Entry{name, Dir, o.put(Entry{"f", GitFile, blob(name)})}
+		switch i % 3 {
+		case 0:
+			had, has = append(had, same), append(has, same)
+		case 1:
+			had, has = append(had, same), append(has, edited)
+		default:
+			has = append(has, edited)
+		}
+	}
+	from, to := State{Tree: o.put(had...)}, State{Tree: o.put(has...)}
+	announced, loads := map[oid.ID]bool{from.Tree: true, to.Tree: true}, 0
+	load := func(id oid.ID, soon ...oid.ID) ([]byte, error) {
+		if len(soon) > soonMax+3 {
+			t.Errorf("%d are announced at once", len(soon))
+		}
+		for _, id := range soon {
+			announced[id] = true
+		}
+		if loads++; !announced[id] {
+			t.Errorf("tree %v was not announced", id)
+		}
+		return o.load(id)
+	}
+	changes := 0
+	for _, err := range Diff(from, to, alg, load) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes++
+	}
+	if want := 2 + soonMax*2 + soonMax; changes != soonMax+2*soonMax || loads != want || len(announced) != 3+2*soonMax {
+		t.Errorf("%d changes, %d loads, %d announced", changes, loads, len(announced))
 	}
 }
 

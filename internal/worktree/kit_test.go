@@ -238,7 +238,7 @@ func (p *place) gitTree(r *Result) string {
 	return r.State.Tree.String()
 }
 
-func (p *place) loadTree(id oid.ID) ([]byte, error) {
+func (p *place) loadTree(id oid.ID, _ ...oid.ID) ([]byte, error) {
 	p.store.mu.Lock()
 	data, ok := p.store.got[id]
 	p.store.mu.Unlock()

@@ -154,7 +154,7 @@ func TestAScanWithoutItsTableWaitsForTheWatcherToo(t *testing.T) {
 // A directory of a million names is a tree of 40 MB, and a turn may read many.
 func TestTreesThatWereReadTakeBoundedMemory(t *testing.T) {
 	m := newMemory(memoryBytes)
-	load := m.reading(func(oid.ID) ([]byte, error) { return make([]byte, 1<<20), nil })
+	load := m.reading(func(oid.ID, ...oid.ID) ([]byte, error) { return make([]byte, 1<<20), nil })
 	kept := 0
 	for i := range 3 * memoryBytesRead >> 20 {
 		id := oid.SHA1.Sum(oid.Tree, []byte{byte(i)})

@@ -27,7 +27,7 @@ func (s *seenState) put(name string, entries ...tree.Entry) tree.Entry {
 }
 
 func (s *seenState) finder(root tree.Entry) *tree.Finder {
-	return &tree.Finder{State: tree.State{Tree: root.ID, Umask: 0o22}, Algorithm: oid.SHA1, Load: func(id oid.ID) ([]byte, error) {
+	return &tree.Finder{State: tree.State{Tree: root.ID, Umask: 0o22}, Algorithm: oid.SHA1, Load: func(id oid.ID, _ ...oid.ID) ([]byte, error) {
 		s.read++
 		text, ok := s.trees[id]
 		if !ok {

@@ -45,8 +45,8 @@ func newMemory(room int) *Memory {
 
 // reading is a loader that keeps in memory what it has read.
 func (m *Memory) reading(load tree.Loader) tree.Loader {
-	return func(id oid.ID) ([]byte, error) {
-		p, err := load(id)
+	return func(id oid.ID, soon ...oid.ID) ([]byte, error) {
+		p, err := load(id, soon...)
 		if err == nil {
 			m.mu.Lock()
 			defer m.mu.Unlock()

@@ -51,7 +51,7 @@ func (r *Reader) comparer(ctx context.Context, memory Memory) *comparer {
 	}
 	read := 0
 	load := r.Objects.Trees(ctx, how)
-	c.trees = func(id oid.ID) ([]byte, error) {
+	c.trees = func(id oid.ID, _ ...oid.ID) ([]byte, error) {
 		if read++; memory != nil && read > besideTrees {
 			return nil, tree.ErrLarge
 		}

@@ -178,7 +178,7 @@ func TestGitIsAskedForALargeSnapshotOnlyWhenItIsRecorded(t *testing.T) {
 			if staged.State.Tree, err = staged.Stage.Put(ctx, oid.Tree, root, oid.ID{}); err != nil {
 				t.Fatal(err)
 			}
-			staged.Trees = func(oid.ID) ([]byte, error) { return root, nil }
+			staged.Trees = func(oid.ID, ...oid.ID) ([]byte, error) { return root, nil }
 			at.Head = gitbridge.Head{} // so all of it comes from the store
 			begun, met := make(chan struct{}), make(chan struct{})
 			memory := &asking{

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -246,7 +247,8 @@ type Reading struct {
 func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
 	var mu sync.Mutex // guards seen
 	seen, empty := map[oid.ID]func() ([]byte, error){}, o.emptyTree()
-	return func(id oid.ID) ([]byte, error) {
+	together := how.In == nil && (o.Git == nil || !how.GitFirst)
+	return func(id oid.ID, soon ...oid.ID) ([]byte, error) {
 		if id == empty {
 			return nil, nil
 		}
@@ -254,6 +256,15 @@ func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
 			return o.tree(ctx, how, id)
 		}
 		mu.Lock()
+		if together && len(soon) > 1 && seen[id] == nil {
+			soon = slices.DeleteFunc(soon, func(id oid.ID) bool { return seen[id] != nil })
+			mu.Unlock()
+			read := o.treesTogether(ctx, how, soon)
+			mu.Lock()
+			for id, p := range read {
+				seen[id] = func() ([]byte, error) { return p, nil }
+			}
+		}
 		read, known := seen[id]
 		if !known {
 			read = sync.OnceValues(func() ([]byte, error) { return o.tree(ctx, how, id) })
@@ -268,6 +279,30 @@ func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
 		}
 		return p, err
 	}
+}
+
+// treesTogether reads trees of the store under one lock: to take it costs more than to read
+// one. What is in memory, or cannot be read so, is left to who asks for it.
+func (o *Objects) treesTogether(ctx context.Context, how Reading, ids []oid.ID) map[oid.ID][]byte {
+	s, err := o.Store(ctx)
+	if err != nil || s == nil {
+		return nil
+	}
+	out := make(map[oid.ID][]byte, len(ids))
+	_ = s.View(ctx, func(v *cas.View) error {
+		for _, id := range ids {
+			if how.Staged != nil {
+				if _, ok := how.Staged(id); ok {
+					continue
+				}
+			}
+			if kind, p, err := v.Object(id); err == nil && kind == oid.Tree {
+				out[id] = p
+			}
+		}
+		return nil
+	})
+	return out
 }
 
 func (o *Objects) tree(ctx context.Context, how Reading, id oid.ID) ([]byte, error) {

@@ -325,3 +325,42 @@ func TestATreeThatManyAskForAtOnceIsReadOnce(t *testing.T) {
 		t.Errorf("read %d times, want 2", n)
 	}
 }
+
+func TestTreesThatAreAskedForSoonAreReadUnderOneLock(t *testing.T) {
+	k := newKit(t, false)
+	payload := func(i int) []byte {
+		return tree.Encode([]tree.Entry{{Name: fmt.Sprint(i), Mode: tree.GitFile, ID: k.Algorithm.Sum(oid.Blob, []byte("x"))}}, k.Algorithm)
+	}
+	var ids []oid.ID
+	g := k.s.Stage()
+	for i := range 20 {
+		id, err := g.Put(t.Context(), oid.Tree, payload(i), oid.ID{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := g.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	none, content := k.Algorithm.Sum(oid.Tree, []byte("none")), k.keep("no tree")[0]
+	opened := 0
+	k.Store = func(context.Context) (*cas.Store, error) { opened++; return k.s, nil }
+	load := k.Trees(t.Context(), Reading{Staged: func(id oid.ID) ([]byte, bool) { return payload(0), id == ids[0] }})
+	soon := append([]oid.ID{none, content}, ids...)
+	for i, id := range ids {
+		p, err := load(id, soon...)
+		if err != nil || !bytes.Equal(p, payload(i)) {
+			t.Errorf("tree %d: %q, %v", i, p, err)
+		}
+		soon = nil
+	}
+	if opened != 1 {
+		t.Errorf("the store was asked %d times", opened)
+	}
+	for _, id := range []oid.ID{none, content} {
+		if _, err := load(id, ids...); !errors.Is(err, records.ErrDamaged) {
+			t.Errorf("%v: %v", id, err)
+		}
+	}
+}

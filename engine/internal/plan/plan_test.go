@@ -27,13 +27,13 @@ func newMemory() *memory {
 }
 
 func (m *memory) from() Objects {
-	get := func(id oid.ID) ([]byte, error) {
+	get := func(id oid.ID, _ ...oid.ID) ([]byte, error) {
 		if p, ok := m.objects[id]; ok || id == alg.Sum(oid.Tree, nil) {
 			return p, nil
 		}
 		return nil, fmt.Errorf("no object %v", id)
 	}
-	return Objects{Algorithm: alg, Tree: get, Blob: get}
+	return Objects{Algorithm: alg, Tree: get, Blob: func(id oid.ID) ([]byte, error) { return get(id) }}
 }
 
 func (m *memory) put(kind oid.Kind, p []byte) oid.ID {
@@ -170,7 +170,7 @@ func TestWhatSurroundsADeletedFileIsReadOncePerDirectory(t *testing.T) {
 		}
 		o, n := m.from(), atomic.Int64{}
 		load := o.Tree
-		o.Tree = func(id oid.ID) ([]byte, error) { n.Add(1); return load(id) }
+		o.Tree = func(id oid.ID, _ ...oid.ID) ([]byte, error) { n.Add(1); return load(id) }
 		p, err := New(&Present{State: m.state(now), Disk: m}, Goal{Target: &Target{State: m.state(then)}, Paths: &Selection{}}, o)
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ func (f forest) plant(entries ...tree.Entry) oid.ID {
 	return id
 }
 
-func (f forest) load(id oid.ID) ([]byte, error) {
+func (f forest) load(id oid.ID, _ ...oid.ID) ([]byte, error) {
 	if p, ok := f[id]; ok {
 		return p, nil
 	}
