@@ -177,7 +177,7 @@ func (a *applier) finishIn(jobs []job, errs []error) {
 		}
 		if at == nil {
 			a.putOff(j)
-		} else if errs[i] = at.beside(j.step.Path).finish(j); errs[i] == nil {
+		} else if errs[i] = at.beside(j.step.Path).finish(j); errs[i] == nil || errors.Is(errs[i], errThere) {
 			done = append(done, i)
 		}
 		if fatal(errs[i]) {

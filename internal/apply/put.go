@@ -65,7 +65,11 @@ func (p *place) prepare(ctx context.Context, s *Step) (ready job, err error) {
 			return done, err
 		}
 	}
-	now, found, err := p.look(s)
+	var now dirfd.Stat
+	found := asExpected
+	if a.Replay || !s.Have.absent() || !s.Want.leaf() { // else the path is looked at if it turns out to be taken
+		now, found, err = p.look(s)
+	}
 	switch {
 	case err == nil && found == asWanted && !a.Replay && !s.Want.absent(): // of a replay nobody knows who it was
 		return done, errThere
@@ -360,10 +364,16 @@ func (p *place) installNew(s *Step) error {
 	err := p.rename(p.temp(fresh), p.name)
 	switch {
 	case exists(err):
-		if _, found, lookErr := p.look(s); lookErr == nil && found == asWanted && !p.a.Replay {
+		now, found, err := p.look(s)
+		switch {
+		case err != nil:
+			return err
+		case found == asWanted && !p.a.Replay:
 			return errThere
+		case now.Mode == 0:
+			return fmt.Errorf("%w: something was there for a moment", ErrChanged)
 		}
-		return fmt.Errorf("%w: something is there now", ErrChanged)
+		return s.unlike(now)
 	case dirfd.Gone(err):
 		return fmt.Errorf("%w: the directory was moved away, with a file %q in it that may go", ErrChanged, p.temp(fresh))
 	}

@@ -10,10 +10,14 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// bufferBytesMax is up to where content is held and checked in memory, so that
-// a small file costs one write. Larger content goes to the new file, and is
+// bufferBytesMax is up to where content that comes in pieces is held and checked in memory,
+// so that a small file costs one write. Larger content goes to the new file, and is
 // checked by reading that, unless the Source has done so.
 const bufferBytesMax = 1 << 20
+
+// directBytes is from how many bytes on the first piece goes to the new file at once: most
+// contents come whole, and to hold them would copy them. No link is so long.
+const directBytes = 8 << 10
 
 // A sink receives a content from the Source, and makes a new file of it. It is for one
 // step at a time.
@@ -45,7 +49,7 @@ func (k *sink) do(op string, change func() error) error {
 
 // Write implements [io.Writer] for the Source.
 func (k *sink) Write(p []byte) (n int, err error) {
-	if k.file == nil && len(k.buf)+len(p) <= bufferBytesMax {
+	if direct := len(k.buf) == 0 && len(p) >= directBytes; k.file == nil && !direct && len(k.buf)+len(p) <= bufferBytesMax {
 		k.buf = append(k.buf, p...)
 		return len(p), nil
 	}

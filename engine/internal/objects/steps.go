@@ -36,14 +36,10 @@ func EncodeSteps(steps []apply.Step) ([]byte, error) {
 	}
 	out := fmt.Appendf(make([]byte, 0, stepBytes*len(steps)+64), `{"version":%d,"steps":[`, planVersion)
 	for i := range steps {
-		text, err := steps[i].MarshalJSON() // by the package json it would be checked and copied once more
-		if err != nil {
-			return nil, err
-		}
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, text...)
+		out = steps[i].AppendJSON(out)
 	}
 	return append(out, "]}"...), nil
 }
