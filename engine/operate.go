@@ -86,10 +86,16 @@ func (e *Engine) operate(ctx context.Context, op running, to goal) (*Restored, e
 // A begun operation is recorded with its plan. It has what is needed to carry it
 // out. Where no file has to change nothing was recorded, and there is only the plan.
 type begun struct {
-	plan   *Diff
-	way    *mirror.Way       // of the snapshot of the present, which may be on its way into git; nil: nothing has begun
-	sure   secured           // that what the steps replace can be brought back
-	source *objects.Prefetch // of what the steps write
+	plan *Diff
+	way  *mirror.Way // of the snapshot of the present, which may be on its way into git; nil: nothing has begun
+	ready
+}
+
+// What is ready to be carried out.
+type ready struct {
+	steps  []apply.Step
+	sure   secured           // that what they replace can be brought back
+	source *objects.Prefetch // of what they write
 }
 
 // prepare plans, and begins the operation with a snapshot of the present. If a
@@ -137,7 +143,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to goal, turn *watc
 	}
 	sure := e.secure(ctx, c.Memory, plan.steps)
 	_ = e.saveStatTable(op.From, c.Seen, turn) // a cancellation is met again, and reported, before the first step
-	return begun{plan, way, sure, source}, nil
+	return begun{plan, way, ready{plan.steps, sure, source}}, nil
 }
 
 // planStaged stages the present and plans. Ignored files that the plan would
@@ -216,7 +222,7 @@ func (d *Diff) stageTexts(ctx context.Context, stage *cas.Stage) (ids []oid.ID, 
 func (e *Engine) carryOut(ctx context.Context, op running, b begun) (out outcome, bridged, err error) {
 	var git sync.WaitGroup
 	git.Go(func() { bridged = b.way.Finish(ctx) })
-	out, err = e.apply(ctx, op, b.plan.steps, b.sure, b.source, false)
+	out, err = e.apply(ctx, op, b.ready, false)
 	git.Wait()
 	if err == nil {
 		err = e.end(ctx, op, out)
@@ -263,15 +269,15 @@ func (e *Engine) secure(ctx context.Context, memory *capture.Memory, steps []app
 	}
 }
 
-// apply carries out the steps. Before that it waits until it is sure that all they replace
+// apply carries out steps. Before that it waits until it is sure that all they replace
 // can be brought back. Replay says that some of the steps may be done already.
-func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, secured secured, source *objects.Prefetch, replay bool) (out outcome, err error) {
-	sure, err := secured()
+func (e *Engine) apply(ctx context.Context, op running, what ready, replay bool) (out outcome, err error) {
+	sure, err := what.sure()
 	if err != nil {
 		return out, err
 	}
 	out.renewed = sure.Renewed
-	out.Outcome, err = apply.Apply(ctx, e.root, steps, source.Write, &apply.Options{
+	out.Outcome, err = apply.Apply(ctx, e.root, what.steps, what.source.Write, &apply.Options{
 		Alg:       e.alg,
 		Refuse:    sure.Refuse,
 		Replay:    replay,

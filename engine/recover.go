@@ -84,7 +84,8 @@ func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restor
 		out.Conflicts = []apply.Note{{Path: ".", Reason: fmt.Sprintf("%s: %v", lostJournal, err)}}
 		err = nil
 	case err == nil:
-		out, err = e.apply(ctx, op, steps, e.secure(ctx, nil, steps), e.objects.PrefetchSteps(ctx, steps)(), true)
+		source := e.objects.PrefetchSteps(ctx, steps)() // first, for it moves the steps
+		out, err = e.apply(ctx, op, ready{steps, e.secure(ctx, nil, steps), source}, true)
 	}
 	if err == nil {
 		err = e.end(ctx, op, out)

@@ -52,6 +52,16 @@ func (p *place) look(s *Step) (dirfd.Stat, finding, error) {
 	return st, unexpected, nil
 }
 
+// lookBefore is look before anything is done. Where a new file takes a place that is
+// expected to be free, by a rename that replaces nothing, the path is looked at only if
+// the rename finds it taken.
+func (p *place) lookBefore(s *Step) (dirfd.Stat, finding, error) {
+	if !p.a.Replay && s.Have.absent() && s.Want.leaf() {
+		return dirfd.Stat{}, asExpected, nil
+	}
+	return p.look(s)
+}
+
 // holds reports whether a name, with this stat, is exactly a node: type,
 // permissions and content. Of directories only the type is compared.
 func (p *place) holds(name string, st dirfd.Stat, n Node) (bool, error) {

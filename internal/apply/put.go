@@ -65,11 +65,7 @@ func (p *place) prepare(ctx context.Context, s *Step) (ready job, err error) {
 			return done, err
 		}
 	}
-	var now dirfd.Stat
-	found := asExpected
-	if a.Replay || !s.Have.absent() || !s.Want.leaf() { // else the path is looked at if it turns out to be taken
-		now, found, err = p.look(s)
-	}
+	now, found, err := p.lookBefore(s)
 	switch {
 	case err == nil && found == asWanted && !a.Replay && !s.Want.absent(): // of a replay nobody knows who it was
 		return done, errThere
