@@ -331,7 +331,7 @@ func (v *View) decode(id oid.ID, o object, row, base, buf []byte) (raw []byte, e
 	}
 	if o.form == whole {
 		if raw := v.s.kept.find(id, o, row, buf); raw != nil {
-			return raw, nil
+			return slices.Clip(raw), nil
 		}
 	}
 	if o.form == part {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/watched"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -346,5 +347,30 @@ func TestABrokenIndexOfANestedRepositoryHindersNoSnapshot(t *testing.T) {
 				t.Errorf("%q, %q", p.read("plain"), p.read("inner/deep/file"))
 			}
 		})
+	}
+}
+
+// To hold a state may mend git, and copy what only git has: who discards what is recorded does not do it again.
+func TestWhatIsCommittedIsNotHeldAgain(t *testing.T) {
+	p := newPlace(t, true)
+	e, ctx := p.open(), context.Background()
+	p.write("f", "1")
+	for _, early := range []bool{false, true} {
+		p.write("f", fmt.Sprint(early))
+		c, err := e.stage(ctx, new(watched.Turn))
+		p.must(err)
+		if early {
+			c.hold(ctx, e.mirror)
+		}
+		if (c.held != nil) != early {
+			t.Errorf("early %v: it is held already", early)
+		}
+		done, err := e.commit(ctx, c, Point{}, nil)
+		p.must(err)
+		if !early && c.held != nil {
+			t.Error("to discard it would hold it again")
+		}
+		c.Discard()
+		p.must(done.way.Finish(ctx))
 	}
 }

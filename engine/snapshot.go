@@ -214,10 +214,11 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 	if c.recorded() {
 		return committed{c.Last, true, e.mirror.NoWay()}, e.again(ctx, c, p, also)
 	}
-	if c.held == nil {
-		c.held = func() (*mirror.Held, error) { return e.mirror.Hold(ctx, c.unheld(), c.Known) }
+	wait := c.held
+	if wait == nil {
+		wait = func() (*mirror.Held, error) { return e.mirror.Hold(ctx, c.unheld(), c.Known) }
 	}
-	held, err := c.held()
+	held, err := wait()
 	if err != nil {
 		return done, err
 	}

@@ -62,6 +62,20 @@ func (p *place) lookBefore(s *Step) (dirfd.Stat, finding, error) {
 	return p.look(s)
 }
 
+// taken says what lies at a path that was expected to be free, as far as that can be told: what
+// is wanted, or something else. It is nil if that is nothing, and in a replay if it is what is
+// wanted, for nobody knows who put it there.
+func (p *place) taken(s *Step) error {
+	now, found, err := p.look(s)
+	switch {
+	case err != nil, now.Mode == 0, found == asWanted && p.a.Replay:
+		return nil
+	case found == asWanted:
+		return errThere
+	}
+	return s.unlike(now)
+}
+
 // holds reports whether a name, with this stat, is exactly a node: type,
 // permissions and content. Of directories only the type is compared.
 func (p *place) holds(name string, st dirfd.Stat, n Node) (bool, error) {

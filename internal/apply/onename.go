@@ -26,27 +26,41 @@ func (a *applier) oneName(steps []Step) {
 	first, told := map[string]*Step{}, map[*Step]bool{}
 	for i := range steps {
 		s := &steps[i]
-		if !s.Want.leaf() || a.failed[s.Path] {
+		if !s.Want.leaf() {
 			continue
 		}
 		key := strings.ToLower(norm.NFC.String(s.Path))
 		other := first[key]
 		if other == nil {
 			first[key] = s
-		} else if other.Want != s.Want && a.sameFile(other.Path, s.Path) {
+		} else if other.Want != s.Want && !(a.failed[other.Path] && a.failed[s.Path]) && a.sameFile(other.Path, s.Path) {
 			for _, one := range []*Step{other, s} {
 				if !told[one] {
 					told[one] = true
-					if i := slices.Index(a.out.There, one.Path); i >= 0 {
-						a.out.There = slices.Delete(a.out.There, i, i+1)
-					} else {
-						a.out.Written--
-					}
-					a.out.Conflicts = append(a.out.Conflicts, note(one.Path, errOneName))
+					a.notThere(one.Path)
 				}
 			}
 		}
 	}
+}
+
+// notThere makes a conflict of a file that counts as there, by its name. One that found its
+// place taken, by the other, is told why.
+func (a *applier) notThere(path string) {
+	if a.failed[path] {
+		for i, n := range a.out.Conflicts {
+			if n.Path == path && errors.Is(n.Err, ErrChanged) {
+				a.out.Conflicts[i] = note(path, errOneName)
+			}
+		}
+		return
+	}
+	if i := slices.Index(a.out.There, path); i >= 0 {
+		a.out.There = slices.Delete(a.out.There, i, i+1)
+	} else {
+		a.out.Written--
+	}
+	a.out.Conflicts = append(a.out.Conflicts, note(path, errOneName))
 }
 
 // folds reports whether the file system takes a name for the same in the other case: one

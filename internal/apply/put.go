@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,11 @@ func (p *place) prepare(ctx context.Context, s *Step) (ready job, err error) {
 	}
 	ours, lacks := p.makeFresh(ctx, s, now)
 	if err := lacks; err != nil && !errors.Is(err, ErrPrivilege) {
-		return done, errors.Join(err, p.sweep(err))
+		swept := p.sweep(err)
+		if now.Mode == 0 && !errors.Is(err, errStopped) { // nobody has looked yet
+			err = cmp.Or(p.taken(s), err)
+		}
+		return done, errors.Join(err, swept)
 	}
 	if ours.Mode == 0 || !a.local || ours.Dev != a.device { // elsewhere a file may get its times when it is closed
 		var ok bool
@@ -218,8 +223,8 @@ func (p *place) makeFresh(ctx context.Context, s *Step, now dirfd.Stat) (ours di
 	case tree.Symlink:
 		k := p.sink(0)
 		defer sinks.Put(k)
-		if err := k.fill(ctx, p.a.src, s.Want.ID); err != nil {
-			return ours, err
+		if err := k.fill(ctx, p.a.src, s.Want.ID); err != nil || k.file != nil {
+			return ours, k.tooLong(err)
 		}
 		return ours, p.act("symlink", func() error { return p.dir.Symlink(string(k.buf), p.temp(fresh)) })
 	}
@@ -235,6 +240,7 @@ func (p *place) sink(perm tree.Mode) *sink {
 
 func (p *place) writeFile(ctx context.Context, s *Step, now dirfd.Stat) (ours dirfd.Stat, err error) {
 	k := p.sink(s.Want.Mode.Perm())
+	k.direct = true
 	defer sinks.Put(k)
 	if err = k.fill(ctx, p.a.src, s.Want.ID); err == nil {
 		err = k.flush()
@@ -360,16 +366,7 @@ func (p *place) installNew(s *Step) error {
 	err := p.rename(p.temp(fresh), p.name)
 	switch {
 	case exists(err):
-		now, found, err := p.look(s)
-		switch {
-		case err != nil:
-			return err
-		case found == asWanted && !p.a.Replay:
-			return errThere
-		case now.Mode == 0:
-			return fmt.Errorf("%w: something was there for a moment", ErrChanged)
-		}
-		return s.unlike(now)
+		return cmp.Or(p.taken(s), fmt.Errorf("%w: something is there now", ErrChanged))
 	case dirfd.Gone(err):
 		return fmt.Errorf("%w: the directory was moved away, with a file %q in it that may go", ErrChanged, p.temp(fresh))
 	}

@@ -256,6 +256,11 @@ func TestTwoFilesOfOneNameAreNamed(t *testing.T) {
 		return
 	}
 	named(t, "of one file", out.Conflicts, "README", "d/cafe\u0301", "d/caf\u00e9", "readme")
+	for _, n := range out.Conflicts {
+		if !strings.Contains(n.Reason, "for one") {
+			t.Errorf("%s: %s", n.Path, n.Reason)
+		}
+	}
 	if out.Written != 1 {
 		t.Errorf("%d written", out.Written)
 	}

@@ -2,8 +2,10 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -15,8 +17,8 @@ import (
 // checked by reading that, unless the Source has done so.
 const bufferBytesMax = 1 << 20
 
-// directBytes is from how many bytes on the first piece goes to the new file at once: most
-// contents come whole, and to hold them would copy them. No link is so long.
+// directBytes is from how many bytes on the first piece goes to a direct sink's file at once:
+// most contents come whole, and to hold them would copy them.
 const directBytes = 8 << 10
 
 // A sink receives a content from the Source, and makes a new file of it. It is for one
@@ -29,6 +31,8 @@ type sink struct {
 	act  func(op string, change func() error) error // makes each change; nil: it is just made
 	buf  []byte
 	file *dirfd.Temp // nil until the content outgrew buf, or flush
+
+	direct bool // the file has a temporary name, so that it may have what was not checked yet
 }
 
 var sinks = sync.Pool{New: func() any { return new(sink) }}
@@ -49,7 +53,7 @@ func (k *sink) do(op string, change func() error) error {
 
 // Write implements [io.Writer] for the Source.
 func (k *sink) Write(p []byte) (n int, err error) {
-	if direct := len(k.buf) == 0 && len(p) >= directBytes; k.file == nil && !direct && len(k.buf)+len(p) <= bufferBytesMax {
+	if direct := k.direct && len(k.buf) == 0 && len(p) >= directBytes; k.file == nil && !direct && len(k.buf)+len(p) <= bufferBytesMax {
 		k.buf = append(k.buf, p...)
 		return len(p), nil
 	}
@@ -107,4 +111,12 @@ func (k *sink) flush() error {
 		_, err := k.file.Write(k.buf)
 		return err
 	})
+}
+
+// tooLong ends a sink whose content was to be a link, and is so long that it went to a file.
+func (k *sink) tooLong(err error) error {
+	if k.file == nil {
+		return err
+	}
+	return errors.Join(err, k.file.Close(), syscall.ENAMETOOLONG)
 }
