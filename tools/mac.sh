@@ -25,7 +25,7 @@ touch "$work/mac/tmp/Case" && [ -e "$work/mac/tmp/cASE" ] || { echo "make mac: n
 # What is skipped asks for what FUSE has not: longer paths than PATH_MAX, mapped memory that
 # tells of each store, times by the kernel's own clock, a look that no other disturbs, and
 # changes that are told of (engine/internal/watch is left out for that). 1,500 levels take a quarter of an hour.
-skip='ATreeOfManyLevels|AWatchTakesAPoint|AServerOffersTheSocket|OffersToWatchLarge|ThousandsDeep|LongerThanTheSystem|Mapp|CleanCheckoutIsNotRead|IDOfTheIndexIsNotTaken|WhereALinkIsPut|CostsFewSystemCalls|Crash|Kill|TakenAlongIsAsItWas|NotReadIntoMemory'
+skip='ATreeOfManyLevels|AWatchTakesAPoint|AWatchOnAFullDisk|AServerOffersTheSocket|OffersToWatchLarge|ThousandsDeep|LongerThanTheSystem|Mapp|CleanCheckoutIsNotRead|IDOfTheIndexIsNotTaken|WhereALinkIsPut|CostsFewSystemCalls|Crash|Kill|TakenAlongIsAsItWas|NotReadIntoMemory'
 if [ $# -eq 0 ]; then
 	set -- ./internal/worktree ./internal/apply ./internal/dirfd ./internal/fork ./gitbridge/... ./cas \
 		$(go list ./engine/... | grep -v '/engine/internal/watch$') ./cmd/internal/command ./fuzz/exact

@@ -42,10 +42,20 @@ func (p *planner) obstacle(c tree.Change, blocked bool) string {
 	if p.holdsIgnored(c) {
 		return conflictIgnored
 	}
-	if p.present.told[c.Path] {
-		return conflictUnrecorded + "it is a pipe, a socket or a device, or its name differs in case"
+	// What the scan was told to record may be there by a name in other case, and is recorded by that.
+	if p.present.told[c.Path] && special(p.present.Disk.Mode(c.Path)) {
+		return conflictUnrecorded + "it is a pipe, a socket or a device"
 	}
 	return ""
+}
+
+// special reports whether something is a pipe, a socket or a device.
+func special(m tree.Mode) bool {
+	switch m.Type() {
+	case tree.Absent, tree.File, tree.Symlink, tree.Dir:
+		return false
+	}
+	return true
 }
 
 // within returns why a directory at a path, or above it, could not be recorded; "" if none
