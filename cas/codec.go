@@ -125,7 +125,8 @@ func (e *encoder) patch(w io.Writer, raw, base []byte) bool {
 // copies sixteen at a time.
 const overrun = 16
 
-// room returns memory for so many bytes, and to overrun, never nil: that of buf, if it is enough.
+// room returns memory for so many bytes, never nil: that of buf, if it is enough. Up to
+// overrun bytes more may be written.
 func room(buf []byte, size int) []byte {
 	if buf == nil || cap(buf) < size {
 		return make([]byte, 0, size+overrun)

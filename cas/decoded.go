@@ -33,9 +33,9 @@ type decodedChunk struct {
 var frameSeed = maphash.MakeSeed()
 
 // KeepDecoded keeps decoded what is read until forget is called, up to a few megabytes: for
-// an operation that reads the same contents more than once. Each reading looks at
-// the frame in the file all the same, and decodes it again unless it is byte for
-// byte the one that was decoded. Deltas are not kept, their bases are. It is for all
+// an operation that reads the same contents more than once. Each view looks at the
+// frame in the file all the same, and decodes it again unless it has the hash of the one
+// that was decoded. Deltas are not kept, their bases are. It is for all
 // stores of the process.
 func (s *Store) KeepDecoded() (forget func()) {
 	r := &s.kept
@@ -63,15 +63,19 @@ func (r *decodedChunks) find(id oid.ID, o object, row, buf []byte) []byte {
 	return append(room(buf, len(k.raw)), k.raw...)
 }
 
-// keep keeps the bytes of a chunk, which whoever reads them compares with its id, if somebody wants that and there is room.
+// keep keeps the bytes of a chunk, if somebody wants that and there is room. They may be
+// wrong: whoever reads them compares them with an id.
 func (r *decodedChunks) keep(id oid.ID, o object, row, raw []byte) {
-	if !r.wants(id, len(raw)) {
+	r.mu.Lock()
+	wants := r.wants(id, len(raw))
+	r.mu.Unlock()
+	if !wants {
 		return
 	}
-	k := decodedChunk{frame: maphash.Bytes(frameSeed, row), at: o.at, raw: bytes.Clone(raw)}
+	k := decodedChunk{frame: maphash.Bytes(frameSeed, row), at: o.at, raw: bytes.Clone(raw)} // without the lock: it takes time
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, has := r.kept[id]; has || r.users == 0 {
+	if !r.wants(id, len(raw)) { // others have kept some meanwhile
 		return
 	}
 	if r.kept == nil {
@@ -81,10 +85,8 @@ func (r *decodedChunks) keep(id oid.ID, o object, row, raw []byte) {
 	r.bytes += len(raw)
 }
 
-// wants reports whether a chunk of a size would be kept.
+// wants reports whether a chunk of a size would be kept; the caller has the lock.
 func (r *decodedChunks) wants(id oid.ID, size int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	_, has := r.kept[id]
 	return !has && r.users > 0 && size > 0 && r.bytes+size <= decodedBytes
 }

@@ -3,6 +3,7 @@ package cas
 import (
 	"bytes"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -126,6 +127,26 @@ func TestWhatIsKeptDecodedIsBounded(t *testing.T) {
 	}
 	if n := int(s.decoded.Load()); n >= 2*len(ids) || n < len(ids) {
 		t.Errorf("%d frames were decoded to read %d contents twice", n, len(ids))
+	}
+}
+
+func TestWhatIsKeptDecodedIsBoundedWhereManyKeep(t *testing.T) {
+	s := newStore(t)
+	s.tools = &tools{}
+	defer s.KeepDecoded()()
+	raw := make([]byte, wholeMax)
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			for i := range decodedBytes / wholeMax {
+				id := s.meta.algorithm.Sum(oid.Blob, []byte{byte(n), byte(i)})
+				s.kept.keep(id, object{}, []byte("a frame"), raw)
+			}
+		})
+	}
+	all.Wait()
+	if n := s.kept.bytes; n != decodedBytes {
+		t.Errorf("%d bytes are kept, and there is room for %d", n, decodedBytes)
 	}
 }
 

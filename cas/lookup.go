@@ -101,7 +101,8 @@ func (s *Store) deltaFrom(f found, kind oid.Kind, payload []byte) []byte {
 	}
 	buf := s.payload(int64(f.baseOf.size))
 	defer s.payloads.Put(buf)
-	raw, err := (&View{s: s}).expand(f.base, f.baseOf, f.baseRow, nil, *buf)
+	v := &View{s: s} // of no transaction: the row was copied
+	raw, err := v.expand(f.base, f.baseOf, f.baseRow, nil, *buf)
 	if err != nil {
 		return nil
 	}

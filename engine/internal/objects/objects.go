@@ -257,9 +257,9 @@ func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
 		}
 		mu.Lock()
 		if together && len(soon) > 1 && seen[id] == nil {
-			soon = slices.DeleteFunc(soon, func(id oid.ID) bool { return seen[id] != nil })
+			unseen := slices.DeleteFunc(slices.Clone(soon), func(id oid.ID) bool { return seen[id] != nil })
 			mu.Unlock()
-			read := o.treesTogether(ctx, how, soon)
+			read := o.treesTogether(ctx, how, unseen)
 			mu.Lock()
 			for id, p := range read {
 				seen[id] = func() ([]byte, error) { return p, nil }

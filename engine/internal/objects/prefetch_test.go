@@ -358,9 +358,13 @@ func TestTreesThatAreAskedForSoonAreReadUnderOneLock(t *testing.T) {
 	if opened != 1 {
 		t.Errorf("the store was asked %d times", opened)
 	}
+	list := slices.Clone(ids)
 	for _, id := range []oid.ID{none, content} {
 		if _, err := load(id, ids...); !errors.Is(err, records.ErrDamaged) {
 			t.Errorf("%v: %v", id, err)
 		}
+	}
+	if !slices.Equal(ids, list) {
+		t.Error("the caller's list was changed")
 	}
 }
