@@ -102,6 +102,29 @@ func TestOfManyWhoMakeARepositoryAtOnceNobodyLeavesAKey(t *testing.T) {
 	t.Run("restic", func(t *testing.T) { oracle(t, dir, "check", "--read-data") })
 }
 
+// A stale place lists one file more than there is.
+type stale struct {
+	depot.Place
+	file string
+}
+
+func (s stale) List(ctx context.Context, folder string) ([]depot.File, error) {
+	list, err := s.Place.List(ctx, folder)
+	return append(list, depot.File{Name: s.file}), err
+}
+
+func TestAKeyThatIsTakenBackWhileTheKeysAreReadHindersNoMaking(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "repo")
+	p, err := depot.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Init(t.Context(), stale{p, hash([]byte("a key"))}, password, true); err != nil {
+		t.Error(err)
+	}
+	wantOneKey(t, dir)
+}
+
 func TestAKeyThatLeadsToNoConfigIsPassedOver(t *testing.T) {
 	for range 10 {
 		_, dir := made(t)

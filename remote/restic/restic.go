@@ -205,7 +205,8 @@ func openKey(ctx context.Context, p depot.Place, password string, sealed []byte,
 	return nil, nil, errors.Join(ErrPassword, strange, err)
 }
 
-// eachKey calls f with the files of the keys until it returns false. The error names a file that is not what it was.
+// eachKey calls f with the files of the keys until it returns false. None says that there are none, also where those
+// that were listed have been taken back since. The error names a file that is not what it was.
 // Others are somebody else's, such as those that a file manager leaves.
 func eachKey(ctx context.Context, p depot.Place, f func(name string, file []byte) bool) (none bool, strange error) {
 	list, err := p.List(ctx, "keys")
@@ -213,6 +214,7 @@ func eachKey(ctx context.Context, p depot.Place, f func(name string, file []byte
 		return false, err
 	}
 	list = slices.DeleteFunc(list, func(f depot.File) bool { return new(ID).UnmarshalText([]byte(f.Name)) != nil })
+	there := len(list)
 	for i, k := range list {
 		if i == keysMost {
 			break
@@ -220,6 +222,7 @@ func eachKey(ctx context.Context, p depot.Place, f func(name string, file []byte
 		file, err := p.Get(ctx, "keys/"+k.Name, 0, keyMost)
 		switch {
 		case errors.Is(err, depot.ErrNotThere): // it was taken back meanwhile
+			there--
 		case err != nil:
 			return false, err
 		case ID(sha256.Sum256(file)).String() != k.Name:
@@ -228,7 +231,7 @@ func eachKey(ctx context.Context, p depot.Place, f func(name string, file []byte
 			return false, strange
 		}
 	}
-	return len(list) == 0, strange
+	return there == 0, strange
 }
 
 func tryKey(file []byte, password string) (*master, error) {
