@@ -139,6 +139,7 @@ func (w *watch) loop(ctx context.Context) {
 			return
 		case <-tick.C:
 		case <-stirs:
+		case <-w.gone():
 		}
 		if key, err := socket.Key(w.root); err != nil || key != w.key {
 			return // it is gone, or another one
@@ -165,7 +166,7 @@ func (w *watch) loop(ctx context.Context) {
 
 // pace is how long until there may be something to do. Where all that has changed is in a
 // point, or nothing has happened for a minute, it rests until the kernel tells of something:
-// the time is only for what nobody tells, that its socket is gone or it has waited long enough.
+// the time is only for what nobody tells, as that a file system was unmounted, or that it has waited long enough.
 // Where a point has failed nobody tells when it would not any more.
 func (w *watch) pace(idle time.Duration, changed bool) (pace time.Duration, rests bool) {
 	usual := min(w.quiet, time.Second) / 4
@@ -176,10 +177,21 @@ func (w *watch) pace(idle time.Duration, changed bool) (pace time.Duration, rest
 		return usual, false
 	}
 	pace = time.Minute
+	if w.gone() != nil {
+		pace = time.Hour
+	}
 	if w.idle > 0 {
 		pace = min(pace, max(w.idle-idle, usual))
 	}
 	return pace, true
+}
+
+// gone is sent to when the worktree or the socket may be gone; nil where there is no socket, or nobody tells.
+func (w *watch) gone() <-chan struct{} {
+	if w.offer == nil {
+		return nil
+	}
+	return w.offer.listener.Stirs()
 }
 
 // turn does what has to be done now. It returns when something last changed.

@@ -79,11 +79,13 @@ func TestAPointThatFailedIsTriedAgainThoughNothingChanges(t *testing.T) {
 	}
 }
 
-// A watch that has all that changed in a point waits for the kernel alone, but for a look each minute at what nobody tells.
+// A watch that has all that changed in a point waits for the kernel alone, but for a look each hour at what nobody tells,
+// or each minute where it cannot be told that its socket is gone.
 func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
+	const begins = "the watching begins"
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME"} {
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"} {
 		t.Setenv(name, filepath.Join(home, name))
 	}
 	dir := filepath.Join(home, "tree")
@@ -93,7 +95,8 @@ func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
 	w := watch{Keeper: NewKeeper(), quiet: 2 * time.Second}
 	w.Watch.Any = true
 	defer w.Close(t.Context())
-	for range 2 { // the second turn finds it watched
+	watched, why := false, begins
+	for !watched && why == begins { // beside turns
 		e, err := w.Watch.Open(t.Context(), dir, &engine.Options{NoGit: true})
 		if err != nil {
 			t.Fatal(err)
@@ -101,8 +104,9 @@ func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
 		if _, err := e.Snapshot(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
+		watched, why = w.Watch.State()
 	}
-	if watched, why := w.Watch.State(); !watched {
+	if !watched {
 		t.Skip("SKIPPED: it is not watched: " + why)
 	}
 	for _, c := range []struct {
@@ -121,6 +125,15 @@ func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
 		pace, rests := w.pace(c.idle, c.changed)
 		if rests != c.rests || rests != (pace == time.Minute) {
 			t.Errorf("%+v: it looks again after %v, rests: %v", c, pace, rests)
+		}
+	}
+	if err := errors.Join(os.Mkdir(os.Getenv("XDG_RUNTIME_DIR"), 0o700), w.Offer(t.Context(), &cli.App{}, dir)); err != nil {
+		t.Fatal(err)
+	}
+	for idle, want := range map[time.Duration]time.Duration{0: time.Hour, time.Hour: 59 * time.Minute} {
+		w.idle = idle
+		if pace, _ := w.pace(time.Minute, false); pace != want {
+			t.Errorf("with a socket, it ends after %v: it looks again after %v", idle, pace)
 		}
 	}
 }

@@ -188,7 +188,7 @@ func TestWhatAKilledProcessLeavesIsInNobodysWay(t *testing.T) {
 	run, dir, other := runtime(t), t.TempDir(), t.TempDir()
 	for _, at := range []string{dir, other} {
 		cmd, line := role(t, 0, "SOCKET_TEST_ROLE=serve", "SOCKET_TEST_PATH="+run, "SOCKET_TEST_DIR="+at)
-		if line != "ready" {
+		if line != "ready, told: true" {
 			t.Fatal(line)
 		}
 		if got := ask(t, run, at, "x"); got != "heard x" {

@@ -19,6 +19,8 @@ type Listener struct {
 	lock  string
 	held  *durable.Held
 	net   *net.UnixListener
+	stirs chan struct{}
+	blind func() // ends what sends to stirs
 }
 
 // Serve carries out requests, each in a goroutine, until the context ends or the
@@ -76,8 +78,12 @@ func (l *Listener) Stands() bool {
 	return err == nil && id == l.file
 }
 
+// Stirs is sent to when the socket, or the directory that it serves, may not be where it was; nil where nobody tells.
+func (l *Listener) Stirs() <-chan struct{} { return l.stirs }
+
 // Close stops listening, and leaves no file behind.
 func (l *Listener) Close() error {
+	l.blind()
 	err := l.net.Close()
 	if l.Stands() {
 		l.place.remove(l.name)

@@ -155,6 +155,7 @@ func Listen(p *Place, dir, program string) (_ *Listener, err error) {
 		err = fmt.Errorf("%w: %w", ErrUnable, errors.Join(err, l.net.Close()))
 		return nil, err
 	}
+	l.stirs, l.blind = sight(p, l.name, dir)
 	return l, nil
 }
 

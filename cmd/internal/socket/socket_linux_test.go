@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			var l *Listener
 			if l, err = Listen(p, os.Getenv("SOCKET_TEST_DIR"), "p"); err == nil {
-				fmt.Println("ready")
+				fmt.Println("ready, told:", l.Stirs() != nil)
 				l.Serve(context.Background(), echo)
 			}
 		}
