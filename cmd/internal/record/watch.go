@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -38,6 +39,8 @@ type watch struct {
 
 	again time.Time     // after a point that failed: when the next one is tried
 	wait  time.Duration // and how long it has waited for that
+
+	thinned bool // since something was to be done
 }
 
 func watchCommand(a *app) *cobra.Command {
@@ -73,6 +76,9 @@ const (
 	// A point that failed is tried again after the first, and then after twice as long each
 	// time, up to the second.
 	againFirst, againMost = time.Second, time.Minute
+
+	// Where nothing was to be done for so long, nothing is soon.
+	calmAfter = time.Minute
 )
 
 // run watches until it is told to end, or the directory is gone.
@@ -156,6 +162,7 @@ func (w *watch) loop(ctx context.Context) {
 		if w.idle > 0 && idle > w.idle && w.again.IsZero() {
 			return
 		}
+		w.thin(idle)
 		pace, rests := w.pace(idle, last.After(w.seen))
 		if stirs = nil; rests && !w.noPoints {
 			stirs = w.Watch.Stirs()
@@ -173,17 +180,29 @@ func (w *watch) pace(idle time.Duration, changed bool) (pace time.Duration, rest
 	if !w.again.IsZero() {
 		return max(time.Until(w.again), usual), false
 	}
-	if watched, _ := w.Watch.State(); !watched || idle < time.Minute && (changed || w.noPoints) {
+	if watched, _ := w.Watch.State(); !watched || idle < calmAfter && (changed || w.noPoints) {
 		return usual, false
 	}
 	pace = time.Minute
 	if w.gone() != nil {
 		pace = time.Hour
 	}
+	if idle < calmAfter {
+		pace = min(pace, calmAfter-idle) // to be thinned
+	}
 	if w.idle > 0 {
 		pace = min(pace, max(w.idle-idle, usual))
 	}
 	return pace, true
+}
+
+// thin gives the memory that turns needed back to the system, once after each of the times in which something was done.
+func (w *watch) thin(idle time.Duration) {
+	rests := idle >= calmAfter
+	if rests && !w.thinned {
+		debug.FreeOSMemory()
+	}
+	w.thinned = rests
 }
 
 // gone is sent to when the worktree or the socket may be gone; nil where there is no socket, or nobody tells.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -109,21 +110,23 @@ func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
 	if !watched {
 		t.Skip("SKIPPED: it is not watched: " + why)
 	}
+	const soon = 250 * time.Millisecond
 	for _, c := range []struct {
 		idle     time.Duration
 		changed  bool
 		noPoints bool
+		pace     time.Duration
 		rests    bool
 	}{
-		{0, false, false, true},
-		{0, true, false, false},
-		{0, false, true, false}, // there the kernel is not asked
-		{2 * time.Minute, true, false, true},
-		{2 * time.Minute, false, true, true},
+		{0, false, false, time.Minute, true},
+		{20 * time.Second, false, false, 40 * time.Second, true},
+		{0, true, false, soon, false},
+		{0, false, true, soon, false}, // there the kernel is not asked
+		{2 * time.Minute, true, false, time.Minute, true},
+		{2 * time.Minute, false, true, time.Minute, true},
 	} {
 		w.noPoints = c.noPoints
-		pace, rests := w.pace(c.idle, c.changed)
-		if rests != c.rests || rests != (pace == time.Minute) {
+		if pace, rests := w.pace(c.idle, c.changed); rests != c.rests || pace != c.pace {
 			t.Errorf("%+v: it looks again after %v, rests: %v", c, pace, rests)
 		}
 	}
@@ -134,6 +137,33 @@ func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
 		w.idle = idle
 		if pace, _ := w.pace(time.Minute, false); pace != want {
 			t.Errorf("with a socket, it ends after %v: it looks again after %v", idle, pace)
+		}
+	}
+}
+
+func TestAWatchGivesItsMemoryBackOnceEachTimeThatItRests(t *testing.T) {
+	w := &watch{}
+	for _, c := range []struct {
+		idle    time.Duration
+		gives   bool
+		thinned bool
+	}{
+		{time.Second, false, false},
+		{time.Minute, true, true},
+		{time.Hour, false, true},
+		{0, false, false},
+		{2 * time.Minute, true, true},
+	} {
+		before := new(debug.GCStats)
+		debug.ReadGCStats(before)
+		w.thin(c.idle)
+		after := new(debug.GCStats)
+		debug.ReadGCStats(after)
+		if w.thinned != c.thinned || c.gives && after.NumGC == before.NumGC {
+			t.Errorf("%+v: %v, %d collections", c, w.thinned, after.NumGC-before.NumGC)
+		}
+		if !c.gives && after.NumGC != before.NumGC {
+			t.Errorf("%+v: %d collections", c, after.NumGC-before.NumGC)
 		}
 	}
 }

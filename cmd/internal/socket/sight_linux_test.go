@@ -11,12 +11,15 @@ import (
 
 func TestItIsToldThatASocketOrWhatItServesIsGone(t *testing.T) {
 	for what, do := range map[string]func(l *Listener, dir string) error{
-		"the socket is deleted":       func(l *Listener, _ string) error { return os.Remove(filepath.Join(l.place.path, l.name)) },
-		"the place is deleted":        func(l *Listener, _ string) error { return os.RemoveAll(l.place.path) },
-		"the directory is deleted":    func(_ *Listener, dir string) error { return os.Remove(dir) },
-		"it is moved":                 func(_ *Listener, dir string) error { return os.Rename(dir, dir+"2") },
-		"one above it is moved":       func(_ *Listener, dir string) error { return os.Rename(filepath.Dir(dir), filepath.Dir(dir)+"2") },
-		"one far above it is moved":   func(_ *Listener, dir string) error { up := filepath.Dir(filepath.Dir(dir)); return os.Rename(up, up+"2") },
+		"the socket is deleted":    func(l *Listener, _ string) error { return os.Remove(filepath.Join(l.place.path, l.name)) },
+		"the place is deleted":     func(l *Listener, _ string) error { return os.RemoveAll(l.place.path) },
+		"the directory is deleted": func(_ *Listener, dir string) error { return os.Remove(dir) },
+		"it is moved":              func(_ *Listener, dir string) error { return os.Rename(dir, dir+"2") },
+		"one above it is moved":    func(_ *Listener, dir string) error { return os.Rename(filepath.Dir(dir), filepath.Dir(dir)+"2") },
+		"one far above it is moved": func(_ *Listener, dir string) error {
+			up := filepath.Dir(filepath.Dir(dir))
+			return os.Rename(up, up+"2")
+		},
 		"it and all above is deleted": func(_ *Listener, dir string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(dir))) },
 	} {
 		t.Run(what, func(t *testing.T) {
