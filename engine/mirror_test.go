@@ -192,6 +192,31 @@ func TestWhatACollectionTookFromTheNewestIsPutBackBetweenTwoTurns(t *testing.T) 
 	}
 }
 
+func TestWhatAnotherProcessBringsIntoGitIsNotBroughtBesideIt(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, true)
+	l := &lasting{p: p}
+	one := l.turn("one")
+	lock := filepath.Join(p.dir, ".git", "refs", "pi-rewind", "store.lock")
+	p.must(os.WriteFile(lock, nil, 0o644)) // the other one has not come to it yet
+	p.write("a/b/c/d", "two")
+	two := p.take(p.open())
+	p.must(os.Remove(lock))
+	if two.Bridge == nil || !l.watch.Due() {
+		t.Fatalf("%v, due: %v", two.Bridge, l.watch.Due())
+	}
+	l.rest()
+	if got := p.inRef(l.e); !has(got, one.ID) || has(got, two.ID) {
+		t.Errorf("the ref keeps %v", got)
+	}
+	p.wantPending(1)
+	three := l.turn("three")
+	if got := p.inRef(l.e); !has(got, two.ID) || !has(got, three.ID) {
+		t.Errorf("whoever records next leaves it out: the ref keeps %v", got)
+	}
+	p.wantPending(0)
+}
+
 func TestManyTurnsAreTidiedBetweenTurns(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, true)

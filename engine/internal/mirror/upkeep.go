@@ -12,7 +12,9 @@ import (
 // git has it, and what only keeps git's side in order is left to the time between two
 // turns: a look whether a collection took any of our newest objects, the packing of
 // those when they are many, and the folding of a long chain. Whoever records next does
-// all that as well, be it another process. The zero Upkeep is ready for use.
+// all that as well, be it another process. What that has recorded since, it is about to
+// bring into git itself: it is left to it, or else it would be done twice at the same
+// time. The zero Upkeep is ready for use.
 type Upkeep struct {
 	mu  sync.Mutex
 	of  *Mirror
@@ -53,7 +55,11 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	if m.git() == nil { // the repository has gone since
 		return nil
 	}
-	debt := m.settleDebt(ctx)
+	d, err := m.debt(ctx, false)
+	if err == nil {
+		done, _ := m.bridged(ctx, d.Pending)
+		err = m.settle(ctx, done)
+	}
 	load := func(id oid.ID) (oid.Kind, []byte, error) { return m.Objects.Read(ctx, id) }
-	return errors.Join(debt, m.git().Upkeep(ctx, load))
+	return errors.Join(err, m.git().Upkeep(ctx, load))
 }
