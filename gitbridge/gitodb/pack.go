@@ -214,12 +214,12 @@ func (d *DB) unpack(p *pack, off int64) (oid.Kind, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	deltas, base, err := d.chain(p, f, off)
+	deltas, base, held, err := d.chain(p, f, off)
 	if err != nil {
 		return 0, nil, err
 	}
-	if len(deltas) == 0 {
-		return base.kind, bytes.Clone(base.data), nil // the cache may hold it too
+	if len(deltas) == 0 && held {
+		return base.kind, bytes.Clone(base.data), nil
 	}
 	for i := len(deltas) - 1; i >= 0; i-- {
 		base.key = baseKey{p, deltas[i].base}
@@ -236,23 +236,23 @@ func (d *DB) unpack(p *pack, off int64) (oid.Kind, []byte, error) {
 }
 
 // chain returns the deltas that make the object at an offset, the last one to
-// be applied first, and what they begin with.
-func (d *DB) chain(p *pack, f *os.File, off int64) (deltas []entry, b base, err error) {
+// be applied first, and what they begin with, which the cache may hold.
+func (d *DB) chain(p *pack, f *os.File, off int64) (deltas []entry, b base, held bool, err error) {
 	for range deltaDepthMax + 1 {
 		if b, ok := d.bases.load(baseKey{p, off}); ok {
-			return deltas, b, nil
+			return deltas, b, true, nil
 		}
 		e, err := p.entry(off)
 		if err != nil {
-			return nil, base{}, err
+			return nil, base{}, false, err
 		}
 		if e.kind != offsetDelta && e.kind != refDelta {
 			data, err := d.inflateEntry(p, f, e)
-			return deltas, base{kind: oid.Kind(e.kind), data: data}, err
+			return deltas, base{kind: oid.Kind(e.kind), data: data}, false, err
 		}
 		deltas, off = append(deltas, e), e.base
 	}
-	return nil, base{}, fmt.Errorf("%w: its chain of deltas has no end", ErrCorrupt)
+	return nil, base{}, false, fmt.Errorf("%w: its chain of deltas has no end", ErrCorrupt)
 }
 
 // inflateEntry returns the inflated bytes of one entry.

@@ -190,7 +190,13 @@ func (d *DB) deflateLoose(w io.Writer, id oid.ID, o Object) error {
 // copyVerified copies a payload and checks its size and id.
 func (d *DB) copyVerified(w io.Writer, id oid.ID, o Object) error {
 	h := d.alg.NewHasher(o.Kind, o.Size)
-	n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(o.Data, o.Size+1))
+	var n int64
+	var err error
+	if whole, ok := o.Data.(io.WriterTo); ok { // from memory, without a copy
+		n, err = whole.WriteTo(io.MultiWriter(w, h))
+	} else {
+		n, err = io.Copy(io.MultiWriter(w, h), io.LimitReader(o.Data, o.Size+1))
+	}
 	if err != nil {
 		return err
 	}

@@ -161,6 +161,12 @@ func (o *Objects) writeFromGit(ctx context.Context, w io.Writer, id oid.ID) (blo
 		return false, gitError(id, err)
 	}
 	defer from.Data.Close()
+	if whole, ok := from.Data.(io.WriterTo); ok { // from memory: only the writer can fail
+		if err = ctx.Err(); err == nil {
+			_, err = whole.WriteTo(w)
+		}
+		return from.Kind == oid.Blob, err
+	}
 	r := &failing{ctx: ctx, r: from.Data}
 	_, err = io.Copy(w, r)
 	if r.err != nil {
