@@ -84,11 +84,12 @@ type DB struct {
 // than a small object, and a database may be opened for a single one.
 type pools struct {
 	inflate sync.Pool // of *inflater
+	whole   sync.Pool // of *wholeInflater
 	deflate deflaters // at git's fastest level
 	stored  deflaters // as git does where core.looseCompression is 0
 }
 
-var shared = pools{deflate: deflaters{level: zlib.BestSpeed}, stored: deflaters{level: zlib.NoCompression}}
+var shared = pools{whole: sync.Pool{New: func() any { return &wholeInflater{} }}, deflate: deflaters{level: zlib.BestSpeed}, stored: deflaters{level: zlib.NoCompression}}
 
 // Open returns the database in a repository's objects directory. Nothing is
 // read before the first question, so that opening costs nothing.

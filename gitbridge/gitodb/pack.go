@@ -260,9 +260,14 @@ func (d *DB) inflateEntry(p *pack, f *os.File, e entry) ([]byte, error) {
 	if e.size > d.bytesMax {
 		return nil, ErrTooLarge
 	}
+	out := make([]byte, e.size)
+	if p.data != nil {
+		z := d.whole.Get().(*wholeInflater)
+		defer d.whole.Put(z)
+		return out, guard(func() error { return z.inflate(out, p.data[e.data:]) })
+	}
 	z := d.inflater(io.NewSectionReader(f, e.data, p.size-e.data))
 	defer d.inflate.Put(z)
-	out := make([]byte, e.size)
 	if err := z.fill(out); err != nil {
 		return nil, err
 	}
