@@ -27,26 +27,27 @@ const (
 )
 
 var (
-	litSymbols  [288]symbol
-	distSymbols [32]symbol
-	lenSymbols  [19]symbol
-
-	lenOrder = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
+	litSymbols  = literals()
+	distSymbols = distances()
+	lenOrder    = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 )
 
-func init() {
+// literals are the symbols of bytes and lengths. The first nineteen are also those of the code of lengths.
+func literals() (all [288]symbol) {
 	for i := range 256 {
-		litSymbols[i] = literal | symbol(i)<<16
+		all[i] = literal | symbol(i)<<16
 	}
-	litSymbols[256] = endOfBlock
-	spans(litSymbols[257:285], 3, 4)
-	litSymbols[285] = span | 258<<16
-	litSymbols[286], litSymbols[287] = special, special
-	spans(distSymbols[:30], 1, 2)
-	distSymbols[30], distSymbols[31] = special, special
-	for i := range lenSymbols {
-		lenSymbols[i] = literal | symbol(i)<<16
-	}
+	all[256] = endOfBlock
+	spans(all[257:285], 3, 4)
+	all[285] = span | 258<<16
+	all[286], all[287] = special, special
+	return all
+}
+
+func distances() (all [32]symbol) {
+	spans(all[:30], 1, 2)
+	all[30], all[31] = special, special
+	return all
 }
 
 // spans numbers lengths or distances from first on. After the first two groups each of a group stands for twice as many.

@@ -132,7 +132,7 @@ func (z *wholeInflater) dynamic() bool {
 		z.refill()
 		lens[i] = uint8(z.take(3))
 	}
-	if !build(z.lit[:], lens, lenSymbols[:], lenBits) || !z.lengths(z.lens[:lits+dists]) {
+	if !build(z.lit[:], lens, litSymbols[:len(lens)], lenBits) || !z.lengths(z.lens[:lits+dists]) {
 		return false
 	}
 	lens = z.lens[:lits+dists]
