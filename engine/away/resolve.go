@@ -126,28 +126,34 @@ func (r *Remotes) elsewhere(ctx context.Context, m Remote) error {
 	if err != nil {
 		return err
 	}
-	real := realPath(path)
 	for _, t := range all {
-		if below(t.Dir, real) {
+		if within(t.Dir, path) {
 			return fmt.Errorf("%w: %s lies in %s, and it would be lost with it: name a directory elsewhere, s3://BUCKET/FOLDER, or a remote of git", records.ErrRefused, path, t.As)
 		}
 	}
 	if m.Git {
 		return nil
 	}
-	return r.unused(path, real)
+	return r.unused(path)
 }
 
-// realPath resolves the links in what is there of a path.
-func realPath(path string) string {
+// within reports whether a path leads into a directory, by its links or by all that [dirfd.Real] resolves. Neither is enough: a
+// junction is no link, and by the second a disk whose place is a folder may lie on a drive of its own.
+func within(dir, path string) bool {
+	return below(dir, realPath(path, filepath.EvalSymlinks)) || below(dir, realPath(path, dirfd.Real))
+}
+
+// realPath resolves what is there of a path.
+func realPath(path string, resolve func(string) (string, error)) string {
 	rest := ""
-	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
+	for at := path; ; at = filepath.Dir(at) {
+		if real, err := resolve(at); err == nil {
 			return filepath.Join(real, rest)
+		} else if at == filepath.Dir(at) {
+			return path
 		}
 		rest = filepath.Join(filepath.Base(at), rest)
 	}
-	return path
 }
 
 // below reports whether a real path is a directory or lies in it.
@@ -162,7 +168,7 @@ func below(dir, real string) bool {
 
 // unused refuses a directory that has other files than a repository, and what a disk or a system has by itself. A home
 // directory may have nothing but names that begin with a dot: they are others.
-func (r *Remotes) unused(path, real string) error {
+func (r *Remotes) unused(path string) error {
 	there, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err = os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
@@ -170,7 +176,7 @@ func (r *Remotes) unused(path, real string) error {
 		}
 		return err
 	}
-	if err == nil && below(real, r.Root) {
+	if err == nil && below(path, r.Root) {
 		err = fmt.Errorf("%w: %s has the worktree in it, and is no repository: name a directory that is empty, or is to be made", records.ErrRefused, path)
 	}
 	for _, e := range there {

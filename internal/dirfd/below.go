@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"unicode"
@@ -61,13 +60,13 @@ func OtherCase(name string) string {
 	}, name)
 }
 
-// SameDir reports whether two names lead to one directory. Links are followed.
+// SameDir reports whether two names lead to one directory. What [Real] resolves is followed.
 func SameDir(a, b string) bool {
 	if a == b {
 		return true
 	}
-	realA, errA := filepath.EvalSymlinks(a)
-	realB, errB := filepath.EvalSymlinks(b)
+	realA, errA := Real(a)
+	realB, errB := Real(b)
 	return errA == nil && errB == nil && realA == realB
 }
 

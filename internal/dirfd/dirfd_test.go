@@ -72,6 +72,30 @@ func TestTheRootItselfMayBeReachedThroughALink(t *testing.T) {
 	}
 }
 
+func TestADirectoryIsTheSameByAnotherWay(t *testing.T) {
+	top := t.TempDir()
+	there, way, other := filepath.Join(top, "there"), filepath.Join(top, "way"), filepath.Join(top, "other")
+	must(t, errors.Join(os.MkdirAll(filepath.Join(there, "sub"), 0o755), os.Mkdir(other, 0o755)))
+	gittest.Lead(t, there, way)
+	for _, below := range []string{"", "sub"} {
+		a, b := filepath.Join(way, below), filepath.Join(there, below)
+		if !SameDir(a, b) || !SameDir(b, a) || SameDir(a, other) || SameDir(a, top) {
+			t.Errorf("%q is not the same, or another one is", below)
+		}
+		realA, errA := Real(a)
+		realB, errB := Real(b)
+		if err := errors.Join(errA, errB); err != nil || realA != realB || filepath.Base(realA) != filepath.Base(b) || !filepath.IsAbs(realA) || strings.HasPrefix(realA, `\\?\`) {
+			t.Errorf("%q: %s and %s, %v", below, realA, realB, err)
+		}
+	}
+	if _, err := Real(filepath.Join(way, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of what is not there: %v", err)
+	}
+	if SameDir(filepath.Join(way, "none"), filepath.Join(there, "none")) {
+		t.Error("what is not there is the same")
+	}
+}
+
 func TestAFileIsOpenedOnlyIfItIsNoLink(t *testing.T) {
 	gittest.Links(t)
 	root := t.TempDir()

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 func TestARemoteThatIsAddedSaysHowManySnapshotsWait(t *testing.T) {
@@ -41,9 +43,8 @@ func TestWhatIsNoPlaceForARepositoryIsRefused(t *testing.T) {
 	g := newGround(t)
 	g.json("snapshot")
 	other := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(other, "mine"), nil, 0o644), os.Symlink(g.dir, filepath.Join(other, "link"))); err != nil {
-		t.Fatal(err)
-	}
+	put(t, other, "mine", "")
+	gittest.Lead(t, g.dir, filepath.Join(other, "link"))
 	before := g.json("status")["store_bytes"]
 	for url, want := range map[string]string{
 		"":                                 "names no place",
@@ -77,10 +78,10 @@ func TestARemoteIsNotAddedWhereItWouldBeRecordedOrLost(t *testing.T) {
 	g.json("snapshot")
 	linked, work := filepath.Join(top, "linked"), filepath.Join(top, "parent", "work")
 	must(t, exec.Command("git", "worktree", "add", "-q", linked), g.dir, g.env)
-	if err := errors.Join(os.MkdirAll(filepath.Join(g.dir, "sub"), 0o755), os.Symlink(filepath.Join(g.dir, "sub"), filepath.Join(top, "link")),
-		os.MkdirAll(work, 0o755), os.WriteFile(filepath.Join(work, "f"), nil, 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(g.dir, "sub"), 0o755), os.MkdirAll(work, 0o755), os.WriteFile(filepath.Join(work, "f"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
+	gittest.Lead(t, filepath.Join(g.dir, "sub"), filepath.Join(top, "link"))
 	in := func(dir string) *ground {
 		o := *g
 		o.dir = dir
