@@ -88,18 +88,18 @@ func (x *index) shape() error {
 
 func (x *index) v2() bool { return x.stride == x.hash }
 
-// find returns the offset of an object in the pack.
-func (x *index) find(id oid.ID) (off int64, ok bool) {
+// find returns the offset of an object in the pack. The error is [errFault].
+func (x *index) find(id oid.ID) (off int64, ok bool, err error) {
 	var buf [32]byte
 	want := id.Append(buf[:0])
 	if len(want) != x.hash {
-		return 0, false
+		return 0, false, nil
 	}
-	err := guard(func() error {
+	err = guard(func() error {
 		off, ok = x.search(want)
 		return nil
 	})
-	return off, ok && err == nil
+	return off, ok && err == nil, err
 }
 
 // search is [index.find] for the first bytes of an id, eight of them or more.
@@ -172,8 +172,11 @@ func (x *index) checksum() (sum []byte, err error) {
 	return sum, err
 }
 
-// guard calls f, which reads mapped memory. A fault there, because the file was
-// cut short or its disk failed, is ErrCorrupt instead of the end of the process.
+// errFault is what a page of a map says that is not there: the file was cut short, or its disk failed. Which of them it is
+// only reading the file tells.
+var errFault = fmt.Errorf("%w: cannot be read", ErrCorrupt)
+
+// guard calls f, which reads mapped memory. A fault there is errFault instead of the end of the process.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -181,7 +184,7 @@ func guard(f func() error) (err error) {
 			if _, fault := r.(interface{ Addr() uintptr }); !fault {
 				panic(r)
 			}
-			err = fmt.Errorf("%w: cannot be read", ErrCorrupt)
+			err = errFault
 		}
 	}()
 	return f()
@@ -194,7 +197,12 @@ func (p *pack) find(id oid.ID) (int64, bool) {
 	if x == nil {
 		return 0, false
 	}
-	return x.find(id)
+	off, ok, err := x.find(id)
+	if err != nil { // that it has not the object is no proof
+		err = fmt.Errorf("%s.idx: %w", p.path, err)
+		p.bad.Store(&err)
+	}
+	return off, ok
 }
 
 // lookUp returns the index of a pack, opened once; nil if it cannot be used.

@@ -8,9 +8,10 @@ import (
 // A wholeInflater inflates what is in memory into memory (RFC 1950, RFC 1951). It takes half of the time of the streaming
 // [inflater], which passes every byte through a window and a checksum. Of what is read from packs that is most of the work.
 type wholeInflater struct {
-	lit  [1<<litBits + 512]symbol  // the most is 2342 (zlib's examples/enough.c, for 288 symbols)
-	dist [1<<distBits + 256]symbol // 402, for 32
-	lens [288 + 32]uint8
+	lit   [1<<litBits + 512]symbol  // the most is 2342 (zlib's examples/enough.c, for 288 symbols)
+	dist  [1<<distBits + 256]symbol // 402, for 32
+	lens  [288 + 32]uint8
+	known bool // the tables are those of a block that brings none
 
 	in   []byte
 	at   int    // what is behind it is not in hold
@@ -100,8 +101,12 @@ func (z *wholeInflater) stored(dst []byte, done int) (int, bool) {
 	return done + copy(dst[done:], z.in[at:z.at]), true
 }
 
-// fixed makes the tables of a block that brings none.
+// fixed makes the tables of a block that brings none, of which a stream may have one for each ten of its bits.
 func (z *wholeInflater) fixed() {
+	if z.known {
+		return
+	}
+	z.known = true
 	lens := z.lens[:288]
 	for i := range lens {
 		switch {
@@ -122,6 +127,7 @@ func (z *wholeInflater) fixed() {
 
 // dynamic reads the tables of a block.
 func (z *wholeInflater) dynamic() bool {
+	z.known = false
 	lits, dists, order := int(z.take(5))+257, int(z.take(5))+1, lenOrder[:z.take(4)+4]
 	if lits > 286 || dists > 30 {
 		return false

@@ -128,6 +128,26 @@ func completeCode(r *rand.Rand, n int) []uint8 {
 	return lens
 }
 
+func TestAStreamOfEmptyBlocksMakesItsTablesOnce(t *testing.T) {
+	stream := []byte{0x78, 0x9c}
+	var hold, n uint
+	for range 8 << 10 { // each is the bits 0, 10 and seven zeros
+		hold |= 2 << n
+		for n += 10; n >= 8; n -= 8 {
+			stream = append(stream, byte(hold))
+			hold >>= 8
+		}
+	}
+	stream = append(stream, byte(hold|3<<n), byte((hold|3<<n)>>8), 0, 0)
+	wantAsZlib(t, 0, stream)
+	z := &wholeInflater{}
+	z.fixed()
+	z.lit[0] = special
+	if z.fixed(); z.lit[0] != special {
+		t.Error("the tables are made again")
+	}
+}
+
 func FuzzInflate(f *testing.F) {
 	for level := -2; level < 10; level++ {
 		f.Add(500, zlibStream(f, level, bytes.Repeat([]byte("hello, world. "), 40)[:500]))

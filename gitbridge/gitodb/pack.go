@@ -79,7 +79,10 @@ func (p *pack) ReadAt(b []byte, off int64) (n int, err error) {
 		n = copy(b, p.data[off:])
 		return nil
 	})
-	if err == nil && n < len(b) {
+	if err != nil {
+		return p.file.ReadAt(b, off)
+	}
+	if n < len(b) {
 		err = io.EOF
 	}
 	return n, err
@@ -97,9 +100,12 @@ func (p *pack) check(f *os.File) error {
 	head, trailer := make([]byte, 12), make([]byte, p.alg.Size())
 	p.info, p.size = st, st.Size()-int64(len(trailer))
 	if _, err := f.ReadAt(head, 0); err != nil {
-		return fmt.Errorf("%w: cut short", ErrCorrupt)
+		return cutShort(err)
 	}
-	if _, err := f.ReadAt(trailer, max(p.size, 0)); err != nil || !bytes.Equal(trailer, want) {
+	if _, err := f.ReadAt(trailer, max(p.size, 0)); err != nil {
+		return cutShort(err)
+	}
+	if !bytes.Equal(trailer, want) {
 		return fmt.Errorf("%w: it is not the pack of its index", ErrCorrupt)
 	}
 	version := binary.BigEndian.Uint32(head[4:])
@@ -110,6 +116,14 @@ func (p *pack) check(f *os.File) error {
 		return fmt.Errorf("%w: another number of objects than its index", ErrCorrupt)
 	}
 	return nil
+}
+
+// cutShort is the error of a file that ends too early. Other errors are the system's, and no proof of damage.
+func cutShort(err error) error {
+	if err == io.EOF {
+		return fmt.Errorf("%w: cut short", ErrCorrupt)
+	}
+	return err
 }
 
 func (p *pack) close() error {
@@ -264,7 +278,9 @@ func (d *DB) inflateEntry(p *pack, f *os.File, e entry) ([]byte, error) {
 	if p.data != nil {
 		z := d.whole.Get().(*wholeInflater)
 		defer d.whole.Put(z)
-		return out, guard(func() error { return z.inflate(out, p.data[e.data:]) })
+		if err := guard(func() error { return z.inflate(out, p.data[e.data:]) }); !errors.Is(err, errFault) {
+			return out, err
+		}
 	}
 	z := d.inflater(io.NewSectionReader(f, e.data, p.size-e.data))
 	defer d.inflate.Put(z)

@@ -30,8 +30,8 @@ func (m *Mirror) mend(ctx context.Context) error {
 // mendWith is mend with a way to ask whether git has an object, whole. Put is how
 // many it has put back.
 func (m *Mirror) mendWith(ctx context.Context, has func(oid.ID) bool) (put int, err error) {
-	if err := m.git().Complete(); err != nil {
-		return 0, fmt.Errorf("git's objects cannot all be read: %w", err)
+	if err := m.complete(); err != nil {
+		return 0, err
 	}
 	all, err := records.Read(ctx, m.View, (*records.View).Snapshots)
 	if err != nil || len(all) == 0 {
@@ -57,6 +57,9 @@ func (m *Mirror) mendWith(ctx context.Context, has func(oid.ID) bool) (put int, 
 			why[s.ID] = reason
 		}
 	}
+	if err := m.complete(); err != nil { // an index may have failed meanwhile
+		return 0, err
+	}
 	if err := m.setLost(ctx, why); err != nil {
 		return 0, err
 	}
@@ -66,6 +69,14 @@ func (m *Mirror) mendWith(ctx context.Context, has func(oid.ID) bool) (put int, 
 	}
 	defer release()
 	return len(w.write), m.git().Rebuild(ctx, whole, lost)
+}
+
+// complete tells why git may have what it does not show.
+func (m *Mirror) complete() error {
+	if err := m.git().Complete(); err != nil {
+		return fmt.Errorf("git's objects cannot all be read: %w", err)
+	}
+	return nil
 }
 
 // A mending looks for the objects of snapshots.
