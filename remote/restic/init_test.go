@@ -102,14 +102,18 @@ func TestOfManyWhoMakeARepositoryAtOnceNobodyLeavesAKey(t *testing.T) {
 	t.Run("restic", func(t *testing.T) { oracle(t, dir, "check", "--read-data") })
 }
 
-// A stale place lists one file more than there is.
+// A stale place lists a file that is there no more, and so many times nothing else.
 type stale struct {
 	depot.Place
-	file string
+	file  string
+	alone int
 }
 
-func (s stale) List(ctx context.Context, folder string) ([]depot.File, error) {
+func (s *stale) List(ctx context.Context, folder string) ([]depot.File, error) {
 	list, err := s.Place.List(ctx, folder)
+	if s.alone--; s.alone >= 0 {
+		list = nil
+	}
 	return append(list, depot.File{Name: s.file}), err
 }
 
@@ -119,10 +123,24 @@ func TestAKeyThatIsTakenBackWhileTheKeysAreReadHindersNoMaking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Init(t.Context(), stale{p, hash([]byte("a key"))}, password, true); err != nil {
+	if _, err := Init(t.Context(), &stale{Place: p, file: hash([]byte("a key"))}, password, true); err != nil {
 		t.Error(err)
 	}
 	wantOneKey(t, dir)
+}
+
+func TestAKeyThatIsChangedWhileTheKeysAreReadIsFound(t *testing.T) {
+	_, dir := made(t)
+	p, err := depot.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), &stale{p, hash([]byte("the key before")), 1}, password, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(t.Context(), &stale{p, hash([]byte("the key before")), 2}, password, nil); !errors.Is(err, ErrTampered) {
+		t.Errorf("a repository without keys: %v", err)
+	}
 }
 
 func TestAKeyThatLeadsToNoConfigIsPassedOver(t *testing.T) {

@@ -205,13 +205,23 @@ func openKey(ctx context.Context, p depot.Place, password string, sealed []byte,
 	return nil, nil, errors.Join(ErrPassword, strange, err)
 }
 
-// eachKey calls f with the files of the keys until it returns false. None says that there are none, also where those
-// that were listed have been taken back since. The error names a file that is not what it was.
-// Others are somebody else's, such as those that a file manager leaves.
+// eachKey calls f with the files of the keys until it returns false. None says that there are none. The error names a file
+// that is not what it was. Others are somebody else's, such as those that a file manager leaves.
 func eachKey(ctx context.Context, p depot.Place, f func(name string, file []byte) bool) (none bool, strange error) {
+	for range 2 { // those that were listed may have been taken back since, and another one made
+		var listed bool
+		if none, listed, strange = eachKeyNow(ctx, p, f); !none || !listed {
+			break
+		}
+	}
+	return none, strange
+}
+
+// eachKeyNow is eachKey by one list. Listed says that there were keys in it.
+func eachKeyNow(ctx context.Context, p depot.Place, f func(name string, file []byte) bool) (none, listed bool, strange error) {
 	list, err := p.List(ctx, "keys")
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	list = slices.DeleteFunc(list, func(f depot.File) bool { return new(ID).UnmarshalText([]byte(f.Name)) != nil })
 	there := len(list)
@@ -221,17 +231,17 @@ func eachKey(ctx context.Context, p depot.Place, f func(name string, file []byte
 		}
 		file, err := p.Get(ctx, "keys/"+k.Name, 0, keyMost)
 		switch {
-		case errors.Is(err, depot.ErrNotThere): // it was taken back meanwhile
+		case errors.Is(err, depot.ErrNotThere):
 			there--
 		case err != nil:
-			return false, err
+			return false, true, err
 		case ID(sha256.Sum256(file)).String() != k.Name:
 			strange = fmt.Errorf("%w: keys/%s", ErrTampered, k.Name)
 		case !f(k.Name, file):
-			return false, strange
+			return false, true, strange
 		}
 	}
-	return there == 0, strange
+	return there == 0, len(list) > 0, strange
 }
 
 func tryKey(file []byte, password string) (*master, error) {
