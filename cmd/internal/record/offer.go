@@ -31,6 +31,7 @@ type offer struct {
 	lent    atomic.Int64 // turns
 	lending atomic.Int64 // since when one is lent, in nanoseconds since 1970; 0: none is
 	ended   chan struct{}
+	wakes   chan struct{} // is sent to when something was asked for
 
 	listener *socket.Listener
 	stop     context.CancelFunc
@@ -68,7 +69,7 @@ func newOffer(ctx context.Context, c *cli.App, k *Keeper, root string) (*offer, 
 		return nil, err
 	}
 	flags := &app{&cli.App{Stdio: c.Stdio, Force: c.Force, NoGit: c.NoGit}}
-	o := &offer{app: flags, kept: k, command: "rewind " + c.Verb, root: root, alike: flags.alike(), ended: make(chan struct{})}
+	o := &offer{app: flags, kept: k, command: "rewind " + c.Verb, root: root, alike: flags.alike(), ended: make(chan struct{}), wakes: make(chan struct{}, 1)}
 	if o.listener, err = socket.Listen(place, o.root, program()); err != nil {
 		return nil, err
 	}
@@ -114,6 +115,7 @@ func (o *offer) handle(ctx context.Context, r *socket.Request) {
 		_ = say(answered{Refused: why})
 		return
 	}
+	defer o.wake()
 	if q.What == askTurn {
 		o.lend(ctx, r, &q, say)
 		return
@@ -132,6 +134,14 @@ func (o *offer) handle(ctx context.Context, r *socket.Request) {
 		o.work(ctx, r, &q)
 	}
 	o.asked.Store(time.Now().UnixNano())
+}
+
+// wake tells who keeps the worktree that something was asked for, and done.
+func (o *offer) wake() {
+	select {
+	case o.wakes <- struct{}{}:
+	default: // it is told already
+	}
 }
 
 // refusal says why a request is not for this process; "" if it is.

@@ -79,6 +79,9 @@ const (
 
 	// Where nothing was to be done for so long, nothing is soon.
 	calmAfter = time.Minute
+
+	// A directory that is gone may be back within that.
+	backSoon = time.Second
 )
 
 // run watches until it is told to end, or the directory is gone.
@@ -146,9 +149,11 @@ func (w *watch) loop(ctx context.Context) {
 		case <-tick.C:
 		case <-stirs:
 		case <-w.gone():
+		case <-w.asked():
 		}
-		if key, err := socket.Key(w.root); err != nil || key != w.key {
-			return // it is gone, or another one
+		if !w.stands(ctx) {
+			w.once("its directory is gone, or another one, and so it ends")
+			return
 		}
 		if w.offer != nil && !w.offer.listener.Stands() { // as after a logout
 			w.once("its socket is gone, and so it ends")
@@ -211,6 +216,25 @@ func (w *watch) gone() <-chan struct{} {
 		return nil
 	}
 	return w.offer.listener.Stirs()
+}
+
+// asked is sent to when another process has asked for something; nil where there is no socket.
+func (w *watch) asked() <-chan struct{} {
+	if w.offer == nil {
+		return nil
+	}
+	return w.offer.wakes
+}
+
+// stands reports whether the worktree is where it was. A directory that was moved away may be back in a moment.
+func (w *watch) stands(ctx context.Context) bool {
+	for range 10 {
+		if key, err := socket.Key(w.root); err == nil && key == w.key || ctx.Err() != nil {
+			return true
+		}
+		time.Sleep(backSoon / 10)
+	}
+	return false
 }
 
 // turn does what has to be done now. It returns when something last changed.

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/socket"
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
@@ -133,10 +135,36 @@ func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
 	if err := errors.Join(os.Mkdir(os.Getenv("XDG_RUNTIME_DIR"), 0o700), w.Offer(t.Context(), &cli.App{}, dir)); err != nil {
 		t.Fatal(err)
 	}
+	askOffer(t, &w, dir)
+	<-w.asked() // it sleeps no longer
 	for idle, want := range map[time.Duration]time.Duration{0: time.Hour, time.Hour: 59 * time.Minute} {
 		w.idle = idle
 		if pace, _ := w.pace(time.Minute, false); pace != want {
 			t.Errorf("with a socket, it ends after %v: it looks again after %v", idle, pace)
+		}
+	}
+}
+
+// askOffer has a watch take a snapshot for another process.
+func askOffer(t *testing.T, w *watch, dir string) {
+	t.Helper()
+	place, err := socket.Open(os.Getenv, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer place.Close()
+	c, err := socket.Dial(t.Context(), place, dir, program())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	body, err := json.Marshal(asked{What: askSnapshot, Dir: dir, Alike: w.offer.alike, Path: os.Getenv("PATH")})
+	if err = errors.Join(err, c.Send(body)); err != nil {
+		t.Fatal(err)
+	}
+	for text := []byte(nil); err == nil; text, err = c.Next() {
+		if bytes.Contains(text, []byte("Refused")) {
+			t.Fatalf("%s", text)
 		}
 	}
 }

@@ -19,8 +19,7 @@ type Listener struct {
 	lock  string
 	held  *durable.Held
 	net   *net.UnixListener
-	stirs chan struct{}
-	blind func() // ends what sends to stirs
+	sight *sight // nil: nobody tells
 }
 
 // Serve carries out requests, each in a goroutine, until the context ends or the
@@ -75,15 +74,20 @@ func serve(ctx context.Context, conn *net.UnixConn, handle func(context.Context,
 // Stands reports whether the socket is still where clients look for it.
 func (l *Listener) Stands() bool {
 	id, err := l.place.look(l.name)
-	return err == nil && id == l.file
+	return err == nil && id == l.file && l.place.stands()
 }
 
 // Stirs is sent to when the socket, or the directory that it serves, may not be where it was; nil where nobody tells.
-func (l *Listener) Stirs() <-chan struct{} { return l.stirs }
+func (l *Listener) Stirs() <-chan struct{} {
+	if l.sight == nil {
+		return nil
+	}
+	return l.sight.stirs
+}
 
 // Close stops listening, and leaves no file behind.
 func (l *Listener) Close() error {
-	l.blind()
+	l.sight.end()
 	err := l.net.Close()
 	if l.Stands() {
 		l.place.remove(l.name)

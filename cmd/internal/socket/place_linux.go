@@ -119,6 +119,13 @@ func (p *Place) look(name string) (fileID, error) {
 	return fileID{uint64(st.Dev), st.Ino}, nil
 }
 
+// stands reports whether the place is where it was opened.
+func (p *Place) stands() bool {
+	var is, was unix.Stat_t
+	err := errors.Join(unix.Fstat(p.fd, &was), unix.Lstat(p.path, &is))
+	return err == nil && is.Dev == was.Dev && is.Ino == was.Ino
+}
+
 func (p *Place) remove(name string) { _ = unix.Unlinkat(p.fd, name, 0) }
 
 // Listen begins to serve a directory, for clients of the same program's name. The
@@ -155,7 +162,7 @@ func Listen(p *Place, dir, program string) (_ *Listener, err error) {
 		err = fmt.Errorf("%w: %w", ErrUnable, errors.Join(err, l.net.Close()))
 		return nil, err
 	}
-	l.stirs, l.blind = sight(p, l.name, dir)
+	l.sight = newSight(p, l.name, dir)
 	return l, nil
 }
 

@@ -33,8 +33,14 @@ func Listen(*Place, string, string) (*Listener, error) { return nil, errSystem }
 
 func (p *Place) look(string) (fileID, error) { return fileID{}, errSystem }
 
+func (p *Place) stands() bool { return false }
+
 func (p *Place) remove(string) {}
 
 func (p *Place) dial(string, string) (*net.UnixConn, string, error) { return nil, "", errSystem }
 
 func ownPeer(*net.UnixConn) (int, error) { return 0, errSystem }
+
+type sight struct{ stirs chan struct{} }
+
+func (s *sight) end() {}

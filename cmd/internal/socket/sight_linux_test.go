@@ -5,17 +5,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 func TestItIsToldThatASocketOrWhatItServesIsGone(t *testing.T) {
 	for what, do := range map[string]func(l *Listener, dir string) error{
-		"the socket is deleted":    func(l *Listener, _ string) error { return os.Remove(filepath.Join(l.place.path, l.name)) },
-		"the place is deleted":     func(l *Listener, _ string) error { return os.RemoveAll(l.place.path) },
-		"the directory is deleted": func(_ *Listener, dir string) error { return os.Remove(dir) },
-		"it is moved":              func(_ *Listener, dir string) error { return os.Rename(dir, dir+"2") },
-		"one above it is moved":    func(_ *Listener, dir string) error { return os.Rename(filepath.Dir(dir), filepath.Dir(dir)+"2") },
+		"the socket is deleted":        func(l *Listener, _ string) error { return os.Remove(filepath.Join(l.place.path, l.name)) },
+		"the place is deleted":         func(l *Listener, _ string) error { return os.RemoveAll(l.place.path) },
+		"the place is moved":           func(l *Listener, _ string) error { return os.Rename(l.place.path, l.place.path+"2") },
+		"one above the place is moved": func(l *Listener, _ string) error { up := filepath.Dir(l.place.path); return os.Rename(up, up+"2") },
+		"the directory is deleted":     func(_ *Listener, dir string) error { return os.Remove(dir) },
+		"it is moved":                  func(_ *Listener, dir string) error { return os.Rename(dir, dir+"2") },
+		"one above it is moved":        func(_ *Listener, dir string) error { return os.Rename(filepath.Dir(dir), filepath.Dir(dir)+"2") },
 		"one far above it is moved": func(_ *Listener, dir string) error {
 			up := filepath.Dir(filepath.Dir(dir))
 			return os.Rename(up, up+"2")
@@ -32,13 +35,53 @@ func TestItIsToldThatASocketOrWhatItServesIsGone(t *testing.T) {
 			if l.Stirs() == nil {
 				t.Fatal("nobody tells")
 			}
+			rest(l)
 			must(t, do(l, dir))
 			<-l.Stirs()
 		})
 	}
 }
 
-func TestWhatElseGoesBesideADirectoryWakesNobody(t *testing.T) {
+// rest waits for what is told at the beginning, which is nothing.
+func rest(l *Listener) {
+	for {
+		select {
+		case <-l.Stirs():
+		case <-time.After(20 * time.Millisecond):
+			return
+		}
+	}
+}
+
+func TestADirectoryThatTookThePlaceOfOneIsWatchedToo(t *testing.T) {
+	top := t.TempDir()
+	a, old, gone := filepath.Join(top, "a"), filepath.Join(top, "old"), filepath.Join(top, "gone")
+	dir := filepath.Join(a, "tree")
+	must(t, os.MkdirAll(dir, 0o700))
+	l := serving(t, runtime(t), dir, echo)
+	must(t, os.Rename(a, old), os.Mkdir(a, 0o700), os.Rename(filepath.Join(old, "tree"), dir))
+	rest(l)
+	must(t, os.Rename(a, gone))
+	<-l.Stirs()
+}
+
+func TestItIsToldThatAFileSystemIsUnmountedUnderOpenFiles(t *testing.T) {
+	needRoot(t)
+	dir := filepath.Join(t.TempDir(), "tree")
+	must(t, os.Mkdir(dir, 0o700))
+	if err := unix.Mount("rewind-test", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("SKIPPED: nothing can be mounted here: %v", err)
+	}
+	held, err := os.Open(dir)
+	must(t, err)
+	defer held.Close()
+	l := serving(t, runtime(t), dir, echo)
+	rest(l)
+	must(t, unix.Unmount(dir, unix.MNT_DETACH))
+	<-l.Stirs()
+}
+
+func TestWhatElseGoesBesideADirectoryIsNotTold(t *testing.T) {
 	event := func(name string) []byte {
 		p := make([]byte, unix.SizeofInotifyEvent, 100)
 		padded := append([]byte(name), make([]byte, 16-len(name)%16)...)

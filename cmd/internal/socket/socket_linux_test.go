@@ -319,6 +319,14 @@ func TestOneClaimsADirectory(t *testing.T) {
 func TestASocketThatWasTakenAwayDoesNotStand(t *testing.T) {
 	run, dir := runtime(t), t.TempDir()
 	l := serving(t, run, dir, echo)
+	must(t, os.Rename(filepath.Join(run, "rewind"), filepath.Join(run, "else")))
+	if l.Stands() {
+		t.Error("it stands in a place that was moved")
+	}
+	must(t, os.Rename(filepath.Join(run, "else"), filepath.Join(run, "rewind")))
+	if !l.Stands() {
+		t.Error("it does not stand")
+	}
 	must(t, os.RemoveAll(filepath.Join(run, "rewind")))
 	if l.Stands() {
 		t.Error("it stands")
