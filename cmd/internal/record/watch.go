@@ -149,7 +149,7 @@ func (w *watch) loop(ctx context.Context) {
 		case <-tick.C:
 		case <-stirs:
 		case <-w.gone():
-		case <-w.asked():
+		case <-w.requests():
 		}
 		if !w.stands(ctx) {
 			w.once("its directory is gone, or another one, and so it ends")
@@ -178,7 +178,8 @@ func (w *watch) loop(ctx context.Context) {
 
 // pace is how long until there may be something to do. Where all that has changed is in a
 // point, or nothing has happened for a minute, it rests until the kernel tells of something:
-// the time is only for what nobody tells, as that a file system was unmounted, or that it has waited long enough.
+// the time is only for what nobody tells, as that a link above the worktree leads elsewhere, or that it has waited long
+// enough.
 // Where a point has failed nobody tells when it would not any more.
 func (w *watch) pace(idle time.Duration, changed bool) (pace time.Duration, rests bool) {
 	usual := min(w.quiet, time.Second) / 4
@@ -201,7 +202,8 @@ func (w *watch) pace(idle time.Duration, changed bool) (pace time.Duration, rest
 	return pace, true
 }
 
-// thin gives the memory that turns needed back to the system, once after each of the times in which something was done.
+// thin gives the memory that turns needed back to the system, when nothing was to be done for a while. Then there is no
+// more of it until something was.
 func (w *watch) thin(idle time.Duration) {
 	rests := idle >= calmAfter
 	if rests && !w.thinned {
@@ -218,8 +220,8 @@ func (w *watch) gone() <-chan struct{} {
 	return w.offer.listener.Stirs()
 }
 
-// asked is sent to when another process has asked for something; nil where there is no socket.
-func (w *watch) asked() <-chan struct{} {
+// requests is sent to when another process has asked for something; nil where there is no socket.
+func (w *watch) requests() <-chan struct{} {
 	if w.offer == nil {
 		return nil
 	}

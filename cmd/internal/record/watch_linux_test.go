@@ -136,7 +136,7 @@ func TestAWatchWithNothingToDoWaitsForTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	askOffer(t, &w, dir)
-	<-w.asked() // it sleeps no longer
+	<-w.requests() // it sleeps no longer
 	for idle, want := range map[time.Duration]time.Duration{0: time.Hour, time.Hour: 59 * time.Minute} {
 		w.idle = idle
 		if pace, _ := w.pace(time.Minute, false); pace != want {
@@ -170,6 +170,7 @@ func askOffer(t *testing.T, w *watch, dir string) {
 }
 
 func TestAWatchGivesItsMemoryBackOnceEachTimeThatItRests(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // nothing else collects
 	w := &watch{}
 	for _, c := range []struct {
 		idle    time.Duration

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// What is told of a directory itself, and of the names in it.
 const (
 	itself = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR | unix.IN_MASK_ADD
 	within = unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO
