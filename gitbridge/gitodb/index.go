@@ -199,8 +199,8 @@ func (p *pack) find(id oid.ID) (int64, bool) {
 	}
 	off, ok, err := x.find(id)
 	if err != nil { // that it has not the object is no proof
-		err = fmt.Errorf("%s.idx: %w", p.path, err)
-		p.bad.Store(&err)
+		bad := fmt.Errorf("%s.idx: %w", p.path, err) // a variable of its own, which alone needs memory
+		p.bad.Store(&bad)
 	}
 	return off, ok
 }

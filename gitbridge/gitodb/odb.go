@@ -127,16 +127,8 @@ func (d *DB) Has(id oid.ID) bool {
 	if !d.fits(id) {
 		return false
 	}
-	for _, s := range d.all() {
-		if p, _ := s.find(id); p != nil {
-			return true
-		}
-	}
-	for place := range d.unpacked(id) {
-		if place.pack != nil {
-			return true
-		}
-		if isLoose(place.loose) {
+	for at := range d.places(id) {
+		if at.pack != nil || isLoose(at.loose) {
 			return true
 		}
 	}
@@ -232,26 +224,15 @@ func (d *DB) try(id oid.ID, f func(place) error) error {
 		return ErrNotFound
 	}
 	last := ErrNotFound
-	attempt := func(at place) bool {
+	for at := range d.places(id) {
 		err := f(at)
 		switch {
 		case err == nil:
-			last = nil
+			return nil
 		case !errors.Is(err, os.ErrNotExist):
 			last = err
 		case at.pack != nil:
 			at.pack.gone.Store(true)
-		}
-		return err == nil
-	}
-	for _, s := range d.all() {
-		if p, off := s.find(id); p != nil && attempt(place{pack: p, off: off}) {
-			return nil
-		}
-	}
-	for at := range d.unpacked(id) {
-		if attempt(at) {
-			return nil
 		}
 	}
 	if last == ErrNotFound {
@@ -299,17 +280,30 @@ type place struct {
 	loose string
 }
 
-// unpacked yields the places of an object that the packs known so far do not
-// give: the loose files, then every pack, those that came since included.
-func (d *DB) unpacked(id oid.ID) func(func(place) bool) {
+// places yields where an object may be: of each directory the first of the packs known
+// so far that has it, then the loose files, then every pack, those that came since
+// included. Where no pack had it, and none came, none is asked again.
+func (d *DB) places(id oid.ID) func(func(place) bool) {
 	return func(yield func(place) bool) {
+		var in [4]*[]*pack
+		lacking := append(in[:0], make([]*[]*pack, len(d.all()))...)
+		for i, s := range d.all() {
+			p, off, list := s.find(id)
+			if p == nil {
+				lacking[i] = list
+			} else if !yield(place{pack: p, off: off}) {
+				return
+			}
+		}
 		for _, s := range d.all() {
 			if !yield(place{loose: s.loose(id)}) {
 				return
 			}
 		}
-		for _, s := range d.all() {
-			s.refresh(false)
+		for i, s := range d.all() {
+			if s.refresh(false); s.packs.Load() == lacking[i] {
+				continue
+			}
 			for _, p := range s.list() {
 				if off, ok := p.find(id); ok && !yield(place{pack: p, off: off}) {
 					return
@@ -332,28 +326,35 @@ type source struct {
 	settled bool       // a later change of the directory shows in its mtime
 }
 
-func (s *source) list() []*pack {
+func (s *source) list() []*pack { return *s.known() }
+
+// known returns the list of packs, which is made at the first question.
+func (s *source) known() *[]*pack {
 	if l := s.packs.Load(); l != nil {
-		return *l
+		return l
 	}
 	s.refresh(false)
-	return *s.packs.Load()
+	return s.packs.Load()
 }
 
-// find looks in the packs that are known.
-func (s *source) find(id oid.ID) (*pack, int64) {
-	if p := s.recent.Load(); p != nil {
-		if off, ok := p.find(id); ok {
-			return p, off
+// find looks in the packs that are known, and returns their list.
+func (s *source) find(id oid.ID) (*pack, int64, *[]*pack) {
+	list, recent := s.known(), s.recent.Load()
+	if recent != nil {
+		if off, ok := recent.find(id); ok {
+			return recent, off, list
 		}
 	}
-	for _, p := range s.list() {
+	for _, p := range *list {
+		if p == recent {
+			continue
+		}
 		if off, ok := p.find(id); ok {
 			s.recent.Store(p)
-			return p, off
+			return p, off, list
 		}
 	}
-	return nil, 0
+	return nil, 0, list
 }
 
 func (s *source) close() error {

@@ -265,3 +265,66 @@ func TestAListingSettlesByTheGrainOfTheFileSystem(t *testing.T) {
 		}
 	}
 }
+
+// A turn of a thousand files asks for thousands of objects that are new, and there may be
+// thirty packs.
+func TestAPackThatLacksAnObjectIsAskedOnceAndNeedsNoMemory(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	new := oid.SHA1.Sum(oid.Blob, []byte("new"))
+	cost := func() float64 {
+		d := r.open()
+		if d.Has(new) {
+			t.Fatal("it is there")
+		}
+		return testing.AllocsPerRun(100, func() { d.Has(new) })
+	}
+	long := time.Now().Add(-time.Hour) // else a listing of the packs does not last
+	settle := func() {
+		if err := os.Chtimes(filepath.Join(r.objects(), "pack"), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle()
+	none := cost()
+	for i := range 30 {
+		r.Write("f", fmt.Sprint(i))
+		r.Git("add", "f")
+		r.Git("repack", "-q", "-d")
+		r.Git("commit", "-q", "-m", "m")
+		r.Git("repack", "-q", "-d")
+	}
+	settle()
+	if n := len(r.open().all()[0].list()); n < 30 {
+		t.Fatalf("%d packs", n)
+	}
+	if many := cost(); many > none+2 {
+		t.Errorf("%.0f pieces of memory with thirty packs, %.0f with none", many, none)
+	}
+}
+
+func TestAPackThatCameIsFoundThoughItsObjectWasAskedForBefore(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	r.Write("f", "one")
+	r.Git("add", "f")
+	r.Git("commit", "-q", "-m", "m")
+	r.Git("repack", "-q", "-a", "-d")
+	d, new := r.open(), oid.SHA1.Sum(oid.Blob, []byte("two"))
+	if d.Has(new) || d.Freshen(new) {
+		t.Fatal("it is there")
+	}
+	list := d.all()[0].known()
+	d.all()[0].refresh(true)
+	if d.all()[0].known() != list {
+		t.Error("a listing of the same packs is another one, which all are asked for again")
+	}
+	r.Write("f", "two")
+	r.Git("add", "f")
+	r.Git("commit", "-q", "-m", "m")
+	r.Git("repack", "-q", "-a", "-d")
+	if !d.Has(new) || !d.Freshen(new) {
+		t.Error("what came in a new pack is not seen")
+	}
+	if _, p, err := d.Read(new); err != nil || string(p) != "two" {
+		t.Errorf("%q, %v", p, err)
+	}
+}

@@ -145,7 +145,9 @@ func (s *source) refresh(anyhow bool) {
 		p.gone.Store(true)
 		s.retired = append(s.retired, p)
 	}
-	s.packs.Store(&list)
+	if old == nil || !slices.Equal(list, *old) {
+		s.packs.Store(&list)
+	}
 	if r := s.recent.Load(); r != nil && r.gone.Load() {
 		s.recent.Store(nil)
 	}
