@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 
@@ -193,35 +194,21 @@ func (d *differ) difference(from, to State) (list difference, err error) {
 
 // apart is difference for two git trees. Most that differ do so in one entry of many.
 func (d *differ) apart(from, to State) (list difference, err error) {
-	x, err := entries(from.Tree, d.alg, d.load)
+	x, err := open(from.Tree, d.alg, d.load)
 	if err != nil {
 		return list, err
 	}
-	y, err := entries(to.Tree, d.alg, d.load)
+	y, err := open(to.Tree, d.alg, d.load)
 	if err != nil {
 		return list, err
 	}
-	list.n = len(x) + len(y)
-	x, y = apart(x, y)
-	list.a, list.b = children(x, nil, from.Umask), children(y, nil, to.Umask)
+	a, b := apart(x, y)
+	if err := cmp.Or(x.wrong(from.Tree), y.wrong(to.Tree)); err != nil {
+		return list, err
+	}
+	list.n = x.n + y.n
+	list.a, list.b = children(a, nil, from.Umask), children(b, nil, to.Umask)
 	return list, nil
-}
-
-// apart takes out of two lists of entries, in git's order, what is in both. It changes
-// them.
-func apart(x, y []Entry) (a, b []Entry) {
-	a, b = x[:0], y[:0]
-	for len(x) > 0 && len(y) > 0 {
-		switch order := compare(&x[0], &y[0]); {
-		case order == 0 && x[0] == y[0]:
-			x, y = x[1:], y[1:]
-		case order <= 0:
-			a, x = append(a, x[0]), x[1:]
-		default:
-			b, y = append(b, y[0]), y[1:]
-		}
-	}
-	return append(a, x...), append(b, y...)
 }
 
 func (d *differ) node(path string, from, to Node) error {

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 
@@ -58,16 +59,11 @@ func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool
 		return true
 	}
 	s.seen.Add(n.ID)
-	err := CheckPath(n.Path)
-	var list []Entry
-	if err == nil {
-		list, err = entries(n.ID, s.Algorithm, s.Load)
-	}
+	list, below, err := s.open(n, known)
 	if err != nil {
 		yield(n, err)
 		return false
 	}
-	list, below := s.unlike(list, known)
 	for _, e := range list {
 		need := Need{ID: e.ID, Kind: oid.Blob, Path: Join(n.Path, e.Name)}
 		if s.met(e.ID) || !s.counts(&e) {
@@ -116,44 +112,53 @@ func (s *Search) know(e *Entry, below map[string][]oid.ID) {
 // one, before all of those are taken up.
 const fewUnlike = 4
 
-// unlike takes out of the entries of a directory what known trees have, changing the
-// list, and gives the trees below these. Of one known tree, which most have, only what is
-// not in the directory any more is taken up: of many entries few differ.
-func (s *Search) unlike(list []Entry, known []oid.ID) (left []Entry, below map[string][]oid.ID) {
-	if len(known) != 1 || known[0].IsZero() {
-		return list, s.learn(known)
+// open returns the entries of a directory, without what known trees have, and the trees
+// below these.
+func (s *Search) open(n Need, known []oid.ID) (list []Entry, below map[string][]oid.ID, err error) {
+	if err := CheckPath(n.Path); err != nil {
+		return nil, nil, err
 	}
-	was, err := entries(known[0], s.Algorithm, s.Load)
+	payload, err := s.Load(n.ID)
 	if err != nil {
-		return list, nil
+		return nil, nil, err
 	}
-	left, below = list[:0], map[string][]oid.ID{}
-	rest := was
-	for _, e := range list {
-		for len(rest) > 0 && compare(&rest[0], &e) < 0 {
-			s.know(&rest[0], below)
-			rest = rest[1:]
-		}
-		if len(rest) > 0 && rest[0] == e {
-			rest = rest[1:]
-		} else {
-			left = append(left, e)
-		}
-	}
-	for i := range rest {
-		s.know(&rest[i], below)
-	}
-	if len(left) > fewUnlike {
-		for i := range was {
-			if s.counts(&was[i]) {
-				s.seen.Add(was[i].ID)
+	if len(known) == 1 && !known[0].IsZero() {
+		if was, err := s.Load(known[0]); err == nil {
+			if list, below, ok := s.unlike(payload, was); ok {
+				return list, below, nil
 			}
 		}
-		return left, below
+		known = nil
 	}
-	return slices.DeleteFunc(left, func(e Entry) bool {
-		return slices.ContainsFunc(was, func(w Entry) bool { return w.ID == e.ID })
-	}), below
+	if list, err = Decode(payload, s.Algorithm); err != nil {
+		return nil, nil, fmt.Errorf("tree %v: %w", n.ID, err)
+	}
+	return list, s.learn(known), nil
+}
+
+// unlike returns the entries of a directory that the one known tree, which most have, has
+// not, and the trees below that. Only what is not in the directory any more is taken up: of
+// many entries few differ. Not ok: one of them cannot be read.
+func (s *Search) unlike(now, was []byte) (left []Entry, below map[string][]oid.ID, ok bool) {
+	x, y := read(now, s.Algorithm), read(was, s.Algorithm)
+	again := *y
+	left, gone := apart(x, y)
+	if x.err != nil || y.err != nil {
+		return nil, nil, false
+	}
+	below = map[string][]oid.ID{}
+	for i := range gone {
+		s.know(&gone[i], below)
+	}
+	few := len(left) <= fewUnlike
+	for e := again.next(); e != nil; e = again.next() {
+		if few {
+			left = slices.DeleteFunc(left, func(l Entry) bool { return l.ID == e.ID })
+		} else if s.counts(e) {
+			s.seen.Add(e.ID)
+		}
+	}
+	return left, below, true
 }
 
 // learn takes up what is in known trees, and gives the trees below them.

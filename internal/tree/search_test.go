@@ -86,3 +86,19 @@ func TestASearchEndsAtATreeThatIsMissing(t *testing.T) {
 	root := o.put(Entry{"a", GitFile, blob("a")}, Entry{"b", Dir, blob("nowhere")}, Entry{"c", GitFile, blob("c")})
 	wants(t, &Search{Algorithm: alg, Load: o.load}, root, nil, "a", "b: no tree "+blob("nowhere").String())
 }
+
+func TestAKnownTreeThatIsMalformedSaysNothing(t *testing.T) {
+	o := objects{}
+	a, b := Entry{"a", GitFile, blob("a")}, Entry{"b", GitFile, blob("b")}
+	root := o.put(a, b)
+	bad := append(Encode([]Entry{a, b}, alg), "x"...)
+	id := alg.Sum(oid.Tree, bad)
+	o[id] = bad
+	wants(t, &Search{Algorithm: alg, Load: o.load}, root, []oid.ID{id}, "a", "b", "")
+	wants(t, &Search{Algorithm: alg, Load: o.load}, id, []oid.ID{root}, ": tree "+id.String()+": "+decodeError(bad).Error())
+}
+
+func decodeError(payload []byte) error {
+	_, err := Decode(payload, alg)
+	return err
+}

@@ -78,6 +78,26 @@ func children(git, over []Entry, umask Mode) []Child {
 	return out
 }
 
+// open begins to read a tree; the zero id is that of an empty one.
+func open(id oid.ID, alg oid.Algorithm, load Loader) (*reader, error) {
+	if id.IsZero() {
+		return read(nil, alg), nil
+	}
+	payload, err := load(id)
+	if err != nil {
+		return nil, err
+	}
+	return read(payload, alg), nil
+}
+
+// wrong returns what was wrong with a tree that was read.
+func (r *reader) wrong(id oid.ID) error {
+	if r.err == nil {
+		return nil
+	}
+	return fmt.Errorf("tree %v: %w", id, r.err)
+}
+
 func entries(id oid.ID, alg oid.Algorithm, load Loader) ([]Entry, error) {
 	if id.IsZero() {
 		return nil, nil
@@ -95,20 +115,17 @@ func entries(id oid.ID, alg oid.Algorithm, load Loader) ([]Entry, error) {
 
 // entry returns the entry of a name in a tree; one without a name if there is none.
 func entry(id oid.ID, name string, alg oid.Algorithm, load Loader) (found Entry, err error) {
-	if id.IsZero() {
-		return found, nil
-	}
-	payload, err := load(id)
+	r, err := open(id, alg, load)
 	if err != nil {
 		return found, err
 	}
-	err = each(payload, alg, func(e *Entry) {
+	for e := r.next(); e != nil; e = r.next() {
 		if e.Name == name {
 			found = *e
 		}
-	})
-	if err != nil {
-		return Entry{}, fmt.Errorf("tree %v: %w", id, err)
+	}
+	if r.err != nil {
+		return Entry{}, r.wrong(id)
 	}
 	return found, nil
 }

@@ -86,37 +86,80 @@ func Encode(entries []Entry, alg oid.Algorithm) []byte {
 // more than [EntriesMax] entries is [ErrLarge].
 func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
 	entries := make([]Entry, 0, min(len(payload)/(alg.Size()+13)+1, EntriesMax/8)) // enough for names of five letters
-	if err := each(payload, alg, func(e *Entry) { entries = append(entries, *e) }); err != nil {
-		return nil, err
+	r := read(payload, alg)
+	for e := r.next(); e != nil; e = r.next() {
+		entries = append(entries, *e)
+	}
+	if r.err != nil {
+		return nil, r.err
 	}
 	return entries, nil
 }
 
-// each calls f with the entries of a payload, in order, each until f returns. It checks
-// what [Decode] does. The names are parts of one string.
-func each(payload []byte, alg oid.Algorithm, f func(*Entry)) error {
-	var begun beginnings
-	var pair [2]Entry // the one that is decoded, and the one before
-	text := string(payload)
-	for n := 0; len(payload) > 0; n++ {
-		if n == EntriesMax {
-			return fmt.Errorf("%w: a directory of more than %d entries", ErrLarge, EntriesMax)
-		}
-		e, last := &pair[n%2], &pair[(n+1)%2]
-		size, err := e.decode(payload, text[len(text)-len(payload):], alg)
-		if err != nil {
-			return err
-		}
-		if n > 0 && compare(last, e) >= 0 {
-			return fmt.Errorf("%w: %q after %q", ErrMalformed, e.Name, last.Name)
-		}
-		if !begun.add(e, last) {
-			return fmt.Errorf("%w: %q twice", ErrMalformed, e.Name)
-		}
-		f(e)
-		payload = payload[size:]
+// A reader gives the entries of a payload one after another, and checks what [Decode]
+// does. The names are parts of one string.
+type reader struct {
+	alg     oid.Algorithm
+	payload []byte // from the last entry on
+	text    string // the same
+	size    int    // of the last entry
+	n       int    // so many were read
+	begun   beginnings
+	pair    [2]Entry // the last entry, and the one before
+	err     error    // why there is no next one, if the payload has not ended
+}
+
+func read(payload []byte, alg oid.Algorithm) *reader {
+	return &reader{alg: alg, payload: payload, text: string(payload)}
+}
+
+// next returns the next entry, which stays until the one after it is read; nil: there is none.
+func (r *reader) next() *Entry {
+	r.payload, r.text, r.size = r.payload[r.size:], r.text[r.size:], 0
+	if len(r.payload) == 0 || r.err != nil {
+		return nil
+	}
+	if r.n == EntriesMax {
+		r.err = fmt.Errorf("%w: a directory of more than %d entries", ErrLarge, EntriesMax)
+		return nil
+	}
+	e, last := &r.pair[r.n%2], &r.pair[(r.n+1)%2]
+	size, err := e.decode(r.payload, r.text, r.alg)
+	switch {
+	case err != nil:
+		r.err = err
+	case r.n > 0 && compare(last, e) >= 0:
+		r.err = fmt.Errorf("%w: %q after %q", ErrMalformed, e.Name, last.Name)
+	case !r.begun.add(e, last):
+		r.err = fmt.Errorf("%w: %q twice", ErrMalformed, e.Name)
+	default:
+		r.size = size
+		r.n++
+		return e
 	}
 	return nil
+}
+
+// apart reads both to their ends, and returns what is not in the other. If one has an error they are not complete.
+func apart(x, y *reader) (a, b []Entry) {
+	e, f := x.next(), y.next()
+	for e != nil || f != nil {
+		order := -1
+		if e == nil {
+			order = 1
+		} else if f != nil {
+			order = compare(e, f)
+		}
+		switch {
+		case order == 0 && *e == *f:
+			e, f = x.next(), y.next()
+		case order <= 0:
+			a, e = append(a, *e), x.next()
+		default:
+			b, f = append(b, *f), y.next()
+		}
+	}
+	return a, b
 }
 
 // beginnings are those names of a tree, each the beginning of the next, with

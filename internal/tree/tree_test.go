@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -367,5 +368,29 @@ func TestADifferenceIsWhatTwoWalksDoNotShare(t *testing.T) {
 	}
 	if found < 1000 {
 		t.Errorf("only %d differences", found)
+	}
+}
+
+// What differs is known before the end; what comes behind it is checked all the same.
+func TestATreeThatIsMalformedBehindWhatDiffersIsAnError(t *testing.T) {
+	o := objects{}
+	a, z := Entry{"a", GitFile, blob("a")}, Entry{"z", GitFile, blob("z")}
+	good := o.put(a, z)
+	for what, bad := range map[string][]byte{
+		"out of order": append(Encode([]Entry{{"a", GitFile, blob("b")}, z}, alg), Encode([]Entry{a}, alg)...),
+		"cut short":    Encode([]Entry{{"a", GitFile, blob("b")}, z}, alg)[:40],
+		"a mode":       append(Encode([]Entry{a, z}, alg), "x"...),
+	} {
+		id := alg.Sum(oid.Tree, bad)
+		o[id] = bad
+		for _, pair := range [][2]oid.ID{{good, id}, {id, good}, {{}, id}, {id, {}}} {
+			var err error
+			for _, err = range Diff(State{Tree: pair[0]}, State{Tree: pair[1]}, alg, o.load) {
+				continue
+			}
+			if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), id.String()) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
 	}
 }
