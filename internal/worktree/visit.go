@@ -198,14 +198,18 @@ func (w *worker) refresh(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 	c := &contents{head: w.head(n, st), notes: n.row.Notes()}
 	c.head.Flags |= n.row.Flags() & (stattable.DotGit | stattable.Hides | stattable.Full)
 	c.head.Index = n.row.Head().Index
-	next := w.changed
+	next, count := w.changed, 0
+	for range n.row.Entries() {
+		count++
+	}
+	c.items = make([]stattable.Item, 0, count)
 	for i, e := range n.row.Entries() {
-		it := e.Item()
 		if len(next) == 0 || next[0] != i {
-			c.items = append(c.items, it)
+			c.items = append(c.items, e.Item())
 			continue
 		}
 		next = next[1:]
+		it := e.Item() // which stays in memory: not one for each entry
 		f := candidate{name: it.Name, old: &it, ignored: it.Flags&stattable.Ignored != 0, sameAttrs: true, sameIndex: true, into: c}
 		if it.Flags&stattable.Tracked != 0 {
 			f.tracked, f.isTracked = tracked{mode: it.GitMode, id: it.Git}, true
