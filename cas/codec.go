@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -43,10 +42,11 @@ const (
 	deltaWindow = 2 * wholeMax
 )
 
-// codecs are pools: a new zstd encoder costs more than compressing a file.
+// codecs are kept: a new zstd encoder costs more than compressing a file.
 type codecs struct {
-	plain, group, delta, expand, patch sync.Pool
-	joined                             sync.Pool // *[]byte, of what a group's frame is made
+	plain, group, delta spares[*encoder]
+	expand, patch       spares[*zstd.Decoder]
+	joined              spares[[]byte] // of what a group's frame is made
 }
 
 type encoder struct {
@@ -69,12 +69,12 @@ func (c *codecs) encodeGroup(raw []byte) []byte {
 	return encode(&c.group, groupBytes, zstd.SpeedDefault, raw)
 }
 
-func encode(pool *sync.Pool, window int, level zstd.EncoderLevel, raw []byte) []byte {
-	e, _ := pool.Get().(*encoder)
-	if e == nil {
+func encode(kept *spares[*encoder], window int, level zstd.EncoderLevel, raw []byte) []byte {
+	e, ok := kept.take()
+	if !ok {
 		e = &encoder{z: newEncoder(window, level)}
 	}
-	defer pool.Put(e)
+	defer kept.put(e)
 	e.scratch = e.z.EncodeAll(raw, append(e.scratch[:0], codecZstd))
 	if len(e.scratch)-1 >= len(raw) {
 		return append([]byte{codecRaw}, raw...)
@@ -88,11 +88,11 @@ func (c *codecs) encodeDelta(kind oid.Kind, raw, base []byte) []byte {
 	if len(raw) < deltaFrom {
 		return nil
 	}
-	e, _ := c.delta.Get().(*encoder)
-	if e == nil {
+	e, ok := c.delta.take()
+	if !ok {
 		e = &encoder{z: newEncoder(deltaWindow, zstd.SpeedFastest)}
 	}
-	defer c.delta.Put(e)
+	defer c.delta.put(e)
 	frame := bytes.NewBuffer(append(e.scratch[:0], codecDelta))
 	if !e.patch(frame, raw, base) {
 		return nil
@@ -162,12 +162,12 @@ func (c *codecs) decode(row, base, buf []byte, size int) ([]byte, error) {
 }
 
 // decompress returns what a frame decodes to, in buf, of which the capacity is the limit.
-func decompress(pool *sync.Pool, frame, base, buf []byte) ([]byte, error) {
-	d, _ := pool.Get().(*zstd.Decoder)
-	if d == nil {
+func decompress(kept *spares[*zstd.Decoder], frame, base, buf []byte) ([]byte, error) {
+	d, ok := kept.take()
+	if !ok {
 		d = newDecoder()
 	}
-	defer pool.Put(d)
+	defer kept.put(d)
 	if base != nil {
 		if err := d.ResetWithOptions(nil, zstd.WithDecoderDictRaw(dictID, base)); err != nil {
 			return nil, err

@@ -3,7 +3,6 @@ package cas
 import (
 	"errors"
 	"io"
-	"sync"
 
 	chunkers "github.com/PlakarKorp/go-cdc-chunkers"
 	_ "github.com/PlakarKorp/go-cdc-chunkers/chunkers/fastcdc" // registers the algorithm
@@ -18,25 +17,24 @@ const (
 	cutAlgorithm = "fastcdc-v1.0.0"
 )
 
-// cutters are pools of the buffers that chunkers need, by size of cuts.
+// cutters are the buffers that chunkers need, by size of cuts.
 type cutters struct {
-	small, large sync.Pool
+	small, large spares[[]byte]
 }
 
 // cut calls fn with the chunks of what r gives, size bytes if all is well. The
 // slice is fn's until it returns.
 func (c *cutters) cut(r io.Reader, size int64, fn func(raw []byte) error) error {
-	opt, pool := &chunkers.ChunkerOpts{MinSize: 16 << 10, NormalSize: 64 << 10, MaxSize: 256 << 10}, &c.small
+	opt, kept := &chunkers.ChunkerOpts{MinSize: 16 << 10, NormalSize: 64 << 10, MaxSize: 256 << 10}, &c.small
 	if size > smallMax {
-		opt, pool = &chunkers.ChunkerOpts{MinSize: 64 << 10, NormalSize: 256 << 10, MaxSize: 1 << 20}, &c.large
+		opt, kept = &chunkers.ChunkerOpts{MinSize: 64 << 10, NormalSize: 256 << 10, MaxSize: 1 << 20}, &c.large
 	}
-	buf, _ := pool.Get().(*[]byte)
-	if buf == nil {
-		b := make([]byte, 2*opt.MaxSize)
-		buf = &b
+	buf, ok := kept.take()
+	if !ok {
+		buf = make([]byte, 2*opt.MaxSize)
 	}
-	defer pool.Put(buf)
-	chunker, err := chunkers.NewChunkerBuffer(cutAlgorithm, r, opt, *buf)
+	defer kept.put(buf)
+	chunker, err := chunkers.NewChunkerBuffer(cutAlgorithm, r, opt, buf)
 	if err != nil {
 		return err
 	}

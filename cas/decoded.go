@@ -32,6 +32,18 @@ type decodedChunk struct {
 // cannot give a frame the hash of another.
 var frameSeed = maphash.MakeSeed()
 
+// frameHash returns the hash of a frame. Contents that are read one after another share it, so the last one is remembered.
+func (v *View) frameHash(row []byte) uint64 {
+	if len(row) > 0 && len(row) == len(v.hashed) && &row[0] == &v.hashed[0] {
+		return v.hash
+	}
+	hash := maphash.Bytes(frameSeed, row)
+	if v.tx != nil && !v.tx.Writable() { // else another row may come to lie there
+		v.hashed, v.hash = row, hash
+	}
+	return hash
+}
+
 // KeepDecoded keeps decoded what is read until forget is called, up to a few megabytes: for
 // an operation that reads the same contents more than once. Each view looks at the
 // frame in the file all the same, and decodes it again unless it has the hash of the one
@@ -53,11 +65,11 @@ func (s *Store) KeepDecoded() (forget func()) {
 
 // find returns the bytes of a chunk whose frame was decoded before, in buf if there is
 // room, or nil.
-func (r *decodedChunks) find(id oid.ID, o object, row, buf []byte) []byte {
+func (r *decodedChunks) find(v *View, id oid.ID, o object, row, buf []byte) []byte {
 	r.mu.Lock()
 	k, ok := r.kept[id]
 	r.mu.Unlock()
-	if !ok || o.at != k.at || o.size != uint64(len(k.raw)) || maphash.Bytes(frameSeed, row) != k.frame {
+	if !ok || o.at != k.at || o.size != uint64(len(k.raw)) || v.frameHash(row) != k.frame {
 		return nil
 	}
 	return append(room(buf, len(k.raw)), k.raw...)
@@ -65,14 +77,14 @@ func (r *decodedChunks) find(id oid.ID, o object, row, buf []byte) []byte {
 
 // keep keeps the bytes of a chunk, if somebody wants that and there is room. They may be
 // wrong: whoever reads them compares them with an id.
-func (r *decodedChunks) keep(id oid.ID, o object, row, raw []byte) {
+func (r *decodedChunks) keep(v *View, id oid.ID, o object, row, raw []byte) {
 	r.mu.Lock()
 	wants := r.wants(id, len(raw))
 	r.mu.Unlock()
 	if !wants {
 		return
 	}
-	k := decodedChunk{frame: maphash.Bytes(frameSeed, row), at: o.at, raw: bytes.Clone(raw)} // without the lock: it takes time
+	k := decodedChunk{frame: v.frameHash(row), at: o.at, raw: bytes.Clone(raw)} // without the lock: it takes time
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.wants(id, len(raw)) { // others have kept some meanwhile

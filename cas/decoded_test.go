@@ -140,7 +140,7 @@ func TestWhatIsKeptDecodedIsBoundedWhereManyKeep(t *testing.T) {
 		all.Go(func() {
 			for i := range decodedBytes / wholeMax {
 				id := s.meta.algorithm.Sum(oid.Blob, []byte{byte(n), byte(i)})
-				s.kept.keep(id, object{}, []byte("a frame"), raw)
+				s.kept.keep(&View{s: s}, id, object{}, []byte("a frame"), raw)
 			}
 		})
 	}

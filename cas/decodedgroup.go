@@ -24,7 +24,7 @@ func (v *View) part(id oid.ID, o object, row, buf []byte) ([]byte, error) {
 	}
 	g := v.s.groups.find(row)
 	if g == nil {
-		if raw := v.s.kept.find(id, o, row, buf); raw != nil {
+		if raw := v.s.kept.find(v, id, o, row, buf); raw != nil {
 			return raw, nil
 		}
 		g = v.s.decodeShared(row)

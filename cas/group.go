@@ -74,22 +74,22 @@ func (c *codecs) join(parts []staged, payloads [][]byte) {
 		parts[0].alone(c.encode(payloads[0]), oid.ID{})
 		return
 	}
-	buf, _ := c.joined.Get().(*[]byte)
-	if buf == nil {
-		buf = new(make([]byte, 0, groupBytes))
+	buf, ok := c.joined.take()
+	if !ok {
+		buf = make([]byte, 0, groupBytes)
 	}
-	defer c.joined.Put(buf)
-	*buf = (*buf)[:0]
+	defer func() { c.joined.put(buf) }()
+	buf = buf[:0]
 	for _, p := range payloads {
-		*buf = append(*buf, p...)
+		buf = append(buf, p...)
 	}
 	f := &frame{}
 	if parts[0].kind == chunkKind { // of large contents, which have more in common: the least trouble is enough
-		f.row = c.encode(*buf)
+		f.row = c.encode(buf)
 	} else {
-		f.row = c.encodeGroup(*buf)
+		f.row = c.encodeGroup(buf)
 	}
-	stored, total, at := uint64(len(f.row)-1), uint64(len(*buf)), uint64(0)
+	stored, total, at := uint64(len(f.row)-1), uint64(len(buf)), uint64(0)
 	for i := range parts {
 		p, end := &parts[i], at+uint64(len(payloads[i]))
 		p.form, p.frame, p.at = part, f, uint32(at)
@@ -106,7 +106,7 @@ func (c *codecs) decodeGroup(buf, row []byte) ([]byte, error) {
 		return nil, err
 	}
 	if cap(buf) < size+overrun {
-		buf = make([]byte, 0, max(size, 2*groupBytes)+overrun) // which the next will fit into
+		buf = make([]byte, 0, max(size, groupBytes)+overrun) // which most others will fit into
 	}
 	if row[0] == codecRaw {
 		return append(buf[:0], row[1:]...), nil

@@ -100,9 +100,9 @@ func (s *Store) deltaFrom(f found, kind oid.Kind, payload []byte) []byte {
 		return nil
 	}
 	buf := s.payload(int64(f.baseOf.size))
-	defer s.payloads.Put(buf)
+	defer s.payloads.put(buf)
 	v := &View{s: s} // of no transaction: the row was copied
-	raw, err := v.expand(f.base, f.baseOf, f.baseRow, nil, *buf)
+	raw, err := v.expand(f.base, f.baseOf, f.baseRow, nil, buf)
 	if err != nil {
 		return nil
 	}

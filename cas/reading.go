@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -29,7 +28,7 @@ func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (kind oid.K
 	err = s.View(ctx, func(v *View) (err error) {
 		chunks = nil
 		if o, err = v.object(id); err == nil && buf == nil && o.size > pooledFrom {
-			buf = pieces.Get().(*[pieceBytes]byte)[:0]
+			buf = piece()
 		}
 		if err == nil && o.size <= pieceBytes {
 			o, err = v.each(id, buf, func(raw []byte) { chunks = append(chunks, raw) })
@@ -39,7 +38,7 @@ func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (kind oid.K
 		return err
 	})
 	if buf != nil {
-		defer pieces.Put((*[pieceBytes]byte)(buf[:pieceBytes]))
+		defer pieces.put(buf)
 	}
 	if err != nil {
 		return o.kind, 0, err
@@ -143,4 +142,12 @@ func (s *Store) piece(ctx context.Context, id oid.ID, ids []oid.ID, buf []byte, 
 const pooledFrom = 64 << 10
 
 // pieces are the memory in which pieces are read.
-var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
+var pieces spares[[]byte]
+
+func piece() []byte {
+	buf, ok := pieces.take()
+	if !ok {
+		buf = make([]byte, 0, pieceBytes)
+	}
+	return buf
+}

@@ -165,8 +165,8 @@ func (g *Stage) PutReader(ctx context.Context, kind oid.Kind, r io.Reader, size 
 		return g.putLarge(ctx, kind, r, size)
 	}
 	buf := g.s.payload(size + 1)
-	defer g.s.payloads.Put(buf)
-	payload := (*buf)[:size+1]
+	defer g.s.payloads.put(buf)
+	payload := buf[:size+1]
 	n, err := io.ReadFull(r, payload)
 	if err == nil || int64(n) < size {
 		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -266,24 +266,24 @@ func (g *Stage) workOff(ctx context.Context, b *batch) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if cap(b.buf) > batchBytes {
-		g.s.buffers.Put(&b.buf)
+		g.s.buffers.put(b.buf)
 	}
 	g.err = errors.Join(g.err, err)
 	return err
 }
 
-// payload returns memory for so many bytes, to be put back into the pool.
-func (s *Store) payload(size int64) *[]byte {
-	buf, _ := s.payloads.Get().(*[]byte)
-	if buf == nil || int64(cap(*buf)) < size {
-		buf = new(make([]byte, max(size, payloadBytesMin)))
+// payload returns memory for so many bytes, to be put back.
+func (s *Store) payload(size int64) []byte {
+	buf, _ := s.payloads.take()
+	if int64(cap(buf)) < size {
+		buf = make([]byte, max(size, payloadBytesMin))
 	}
 	return buf
 }
 
 func (s *Store) buffer() []byte {
-	if buf, _ := s.buffers.Get().(*[]byte); buf != nil {
-		return (*buf)[:0]
+	if buf, ok := s.buffers.take(); ok {
+		return buf[:0]
 	}
 	return make([]byte, 0, batchBytes+wholeMax)
 }

@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -79,8 +78,8 @@ type tools struct {
 	kept     decodedChunks
 	groups   decodedGroups
 	cuts     cutters
-	buffers  sync.Pool // of full batches
-	payloads sync.Pool // *[]byte, of one payload on its way into a batch
+	buffers  spares[[]byte] // of full batches
+	payloads spares[[]byte] // of one payload on its way into a batch
 }
 
 var shared tools

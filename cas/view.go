@@ -32,6 +32,8 @@ type View struct {
 
 	group    *decodedGroup // what groupRow decodes to
 	groupRow []byte        // a row of the bucket data, by its place
+	hashed   []byte        // likewise: the row that has this hash
+	hash     uint64
 }
 
 // View calls fn with the present state, under the shared lock: writers wait
@@ -115,6 +117,12 @@ func (v *View) ReadBack(id oid.ID) error {
 	return err
 }
 
+// absent is [ErrNotFound] of an object. Of a thousand new contents the store is asked for each, and nobody reads the words.
+type absent oid.ID
+
+func (a absent) Error() string { return fmt.Sprintf("object %v: %v", oid.ID(a), ErrNotFound) }
+func (a absent) Unwrap() error { return ErrNotFound }
+
 // object returns the row of an object. Who asks for its size asks for its bytes next, so
 // the last one is remembered.
 func (v *View) object(id oid.ID) (object, error) {
@@ -124,7 +132,7 @@ func (v *View) object(id oid.ID) (object, error) {
 	key := id.Bytes()
 	row := v.objects.Get(key)
 	if row == nil {
-		return object{}, fmt.Errorf("object %v: %w", id, ErrNotFound)
+		return object{}, absent(id)
 	}
 	o, err := decodeObject(key, row)
 	if err == nil && !v.tx.Writable() {
@@ -265,7 +273,7 @@ func (v *View) baseBy(expand expander, id oid.ID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.s.kept.keep(id, o, row, raw) // many deltas may have one base
+	v.s.kept.keep(v, id, o, row, raw) // many deltas may have one base
 	if cap(raw) > cap(v.baseBuf) {
 		v.baseBuf = raw
 	}
@@ -319,7 +327,7 @@ func (v *View) expand(id oid.ID, o object, row, base, buf []byte) ([]byte, error
 		return nil, fmt.Errorf("%w: the bytes of chunk %v are not what they were", ErrCorrupt, id)
 	}
 	if o.form != delta {
-		v.s.kept.keep(id, o, row, raw)
+		v.s.kept.keep(v, id, o, row, raw)
 	}
 	return raw, nil
 }
@@ -330,7 +338,7 @@ func (v *View) decode(id oid.ID, o object, row, base, buf []byte) (raw []byte, e
 		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %v", ErrCorrupt, id)
 	}
 	if o.form == whole {
-		if raw := v.s.kept.find(id, o, row, buf); raw != nil {
+		if raw := v.s.kept.find(v, id, o, row, buf); raw != nil {
 			return slices.Clip(raw), nil
 		}
 	}
