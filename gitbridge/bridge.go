@@ -40,10 +40,6 @@ type Job struct {
 	// chain begins without the old snapshots. Zero: there is none.
 	After oid.ID
 
-	// Lacking reports that git had not an object when the snapshot was made, a moment ago: it
-	// is not looked for again. Nil: that is not known of any.
-	Lacking func(id oid.ID) bool
-
 	// Since is the tree of an earlier snapshot that the ref keeps, as
 	// [Repo.Keeps] said; zero if none is known.
 	Since oid.ID

@@ -226,25 +226,3 @@ func TestWritingMayTakeLongerThanTheRefIsFoughtFor(t *testing.T) {
 	patience = was
 	r.wantChain(b, job)
 }
-
-func TestWhatGitLackedAMomentAgoIsNotLookedForAgain(t *testing.T) {
-	written := func(lacking func(oid.ID) bool) int {
-		r := newRepo(t, oid.SHA1)
-		b := r.open()
-		r.bridge(b, r.snapshot(b, 1, map[string]string{"a": "1"}))
-		r.Write("x", "2")
-		r.Git("hash-object", "-w", "x")
-		job := r.snapshot(b, 2, map[string]string{"a": "1", "x": "2"})
-		job.Lacking = lacking
-		report := r.bridge(b, job)
-		r.Clean()
-		if report.Looked != 2 {
-			t.Errorf("%+v", report)
-		}
-		return report.Written
-	}
-	looked, all := written(nil), written(func(oid.ID) bool { return true })
-	if all != looked+1 {
-		t.Errorf("%d objects were written where git was asked, %d where it was not", looked, all)
-	}
-}

@@ -19,7 +19,7 @@ func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (_, _
 	var missing, found oid.Index
 	look := func(id oid.ID) (promised bool) {
 		switch {
-		case !w.lacking(id) && w.r.db.Freshen(id) && w.sound(id):
+		case w.r.db.Freshen(id) && w.sound(id):
 			found.Add(id)
 		case w.promised(id):
 			return true
@@ -59,8 +59,6 @@ func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (_, _
 	}
 	return missing.IDs(), found.IDs(), nil
 }
-
-func (w *writer) lacking(id oid.ID) bool { return w.job.Lacking != nil && w.job.Lacking(id) }
 
 // tree reads a tree of the snapshot, or one to compare it with: from memory, from git, which
 // has most of them and no lock that the snapshot's own transaction holds, or else

@@ -147,7 +147,6 @@ func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 		Commit:   w.commit,
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return w.object(ctx, id) },
 		Tree:     w.tree,
-		Lacking:  w.made,
 		Source:   func(ids []oid.ID) gitodb.Source { return w.source(ctx, ids, recorded) },
 		Durable:  now,
 		Recorded: recorded,
@@ -175,12 +174,6 @@ func (w *Way) tree(id oid.ID) ([]byte, bool) {
 		return nil, false
 	}
 	return w.memory.Met(id)
-}
-
-// made reports whether the capture made a tree: it does so of what git has not.
-func (w *Way) made(id oid.ID) bool {
-	_, ok := w.memory.Tree(id)
-	return ok
 }
 
 // object returns an object from memory, of the store, or of git.
