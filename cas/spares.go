@@ -27,7 +27,8 @@ func (s *spares[T]) take() (x T, ok bool) {
 	if last < 0 {
 		return x, false
 	}
-	x, s.free = s.free[last], s.free[:last]
+	x, s.free[last] = s.free[last], x
+	s.free = s.free[:last]
 	return x, true
 }
 

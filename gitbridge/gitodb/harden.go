@@ -18,7 +18,11 @@ import (
 // repositories, and left alone.
 func (d *DB) Harden(ctx context.Context) error {
 	dir := filepath.Join(d.dir, "pack")
-	for _, p := range packPaths(dir) {
+	paths, err := packPaths(dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range paths {
 		for _, ext := range []string{".pack", ".idx"} {
 			if err := errors.Join(ctx.Err(), syncFile(p.name+ext)); err != nil {
 				return err

@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -247,10 +246,11 @@ func (d *DB) try(id oid.ID, f func(place) error) error {
 func (d *DB) Complete() error {
 	d.Refresh()
 	for _, s := range d.all() {
-		if _, err := os.ReadDir(filepath.Join(s.dir, "pack")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		list := s.list()
+		if err := s.listed(); err != nil {
 			return err
 		}
-		for _, p := range s.list() {
+		for _, p := range list {
 			p.lookUp()
 			if bad := p.bad.Load(); bad != nil {
 				return *bad
@@ -324,9 +324,18 @@ type source struct {
 	retired []*pack    // no longer listed; readers may still hold them
 	mtime   time.Time  // of the pack directory when it was listed
 	settled bool       // a later change of the directory shows in its mtime
+
+	unlisted error // why the list may lack packs
 }
 
 func (s *source) list() []*pack { return *s.known() }
+
+// listed returns why the list of packs may lack some.
+func (s *source) listed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unlisted
+}
 
 // known returns the list of packs, which is made at the first question.
 func (s *source) known() *[]*pack {

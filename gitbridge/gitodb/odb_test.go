@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -326,5 +327,51 @@ func TestAPackThatCameIsFoundThoughItsObjectWasAskedForBefore(t *testing.T) {
 	}
 	if _, p, err := d.Read(new); err != nil || string(p) != "two" {
 		t.Errorf("%q, %v", p, err)
+	}
+}
+
+// A disk may fail for a moment, or files that are open may be too many.
+func TestAListingOfPacksThatFailedIsMadeAgain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a directory in which files are open cannot be moved away there")
+	}
+	r := newRepo(t, oid.SHA1)
+	r.Write("f", "text")
+	r.Git("add", "f")
+	r.Git("commit", "-q", "-m", "m")
+	r.Git("repack", "-q", "-a", "-d")
+	dir, away, id := filepath.Join(r.objects(), "pack"), filepath.Join(r.objects(), "away"), oid.SHA1.Sum(oid.Blob, []byte("text"))
+	long := time.Now().Add(-time.Hour)
+	fail := func() { // all but the time of the directory is as it was afterwards
+		if err := errors.Join(os.Rename(dir, away), os.WriteFile(dir, nil, 0o600), os.Chtimes(dir, long, long)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heal := func() {
+		if err := errors.Join(os.Remove(dir), os.Rename(away, dir), os.Chtimes(dir, long, long)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh, old := r.open(), r.open()
+	if !old.Has(id) {
+		t.Fatal("it is not there")
+	}
+	fail()
+	for name, d := range map[string]*DB{"fresh": fresh, "old": old} {
+		if err := d.Complete(); err == nil {
+			t.Errorf("%s: said to be complete while its packs cannot be listed", name)
+		}
+	}
+	if fresh.Has(id) {
+		t.Error("it is found where nothing can be listed")
+	}
+	if err := fresh.Harden(t.Context()); err == nil {
+		t.Error("packs that cannot be listed are said to be durable")
+	}
+	heal()
+	for name, d := range map[string]*DB{"fresh": fresh, "old": old} {
+		if _, p, err := d.Read(id); err != nil || string(p) != "text" || !d.Has(id) || d.Complete() != nil {
+			t.Errorf("%s: %q, %v; complete: %v", name, p, err, d.Complete())
+		}
 	}
 }

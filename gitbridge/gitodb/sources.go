@@ -2,6 +2,7 @@ package gitodb
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,7 +112,8 @@ func settled(mtime time.Time) bool {
 }
 
 // refresh lists the packs anew if their directory may have changed, or in any case.
-// Packs that are still there are kept as they are.
+// Packs that are still there are kept as they are. After a listing that failed, the next
+// question lists again.
 func (s *source) refresh(anyhow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +126,11 @@ func (s *source) refresh(anyhow bool) {
 	if old != nil && !anyhow && s.settled && mtime.Equal(s.mtime) {
 		return
 	}
-	s.mtime, s.settled = mtime, settled(mtime)
+	paths, err := packPaths(dir)
+	s.mtime, s.settled, s.unlisted = mtime, err == nil && settled(mtime), err
+	if err != nil && old != nil {
+		return // what was there may be there still
+	}
 	known := map[string]*pack{}
 	if old != nil {
 		for _, p := range *old {
@@ -132,7 +138,7 @@ func (s *source) refresh(anyhow bool) {
 		}
 	}
 	list := []*pack{}
-	for _, path := range packPaths(dir) {
+	for _, path := range paths {
 		p := known[path.name]
 		if p == nil || p.gone.Load() || anyhow && !p.isStill() {
 			p = &pack{path: path.name, alg: s.alg, cruft: path.cruft}
@@ -159,9 +165,13 @@ type packPath struct {
 	cruft bool // holds unreachable objects, with ages of their own
 }
 
-// packPaths lists the packs of a directory that have both their files.
-func packPaths(dir string) []packPath {
-	list, _ := os.ReadDir(dir) // what could be read is better than nothing
+// packPaths lists the packs of a directory that have both their files. What could be read
+// is returned with an error too. A directory that is not there has none.
+func packPaths(dir string) ([]packPath, error) {
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
 	names := make([]string, len(list))
 	for i, e := range list {
 		names[i] = e.Name()
@@ -177,7 +187,7 @@ func packPaths(dir string) []packPath {
 			out = append(out, packPath{filepath.Join(dir, base), has(base + ".mtimes")})
 		}
 	}
-	return out
+	return out, err
 }
 
 // loose returns the path of an object's own file.
