@@ -3,10 +3,11 @@ package gitodb
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/adler32"
 )
 
 // A wholeInflater inflates what is in memory into memory (RFC 1950, RFC 1951). It takes half of the time of the streaming
-// [inflater], which passes every byte through a window and a checksum. Of what is read from packs that is most of the work.
+// [inflater], which passes every byte through a window and a buffer. Of what is read from packs that is most of the work.
 type wholeInflater struct {
 	lit   [1<<litBits + 512]symbol  // the most is 2342 (zlib's examples/enough.c, for 288 symbols)
 	dist  [1<<distBits + 256]symbol // 402, for 32
@@ -19,8 +20,8 @@ type wholeInflater struct {
 	n    uint   // how many of them count
 }
 
-// inflate fills dst with what a zlib stream has, of which in has at least all bytes but the checksum. That is not
-// looked at: who asks compares the object with its id. The error is ErrCorrupt.
+// inflate fills dst with what a zlib stream has, of which in has at least all bytes. Its checksum is compared too, though
+// who asks compares the object with its id: where it is wrong, git cannot read the object. The error is ErrCorrupt.
 func (z *wholeInflater) inflate(dst, in []byte) error {
 	if len(in) < 2 || in[0]&15 != 8 || in[0]>>4 > 7 || in[1]&0x20 != 0 || binary.BigEndian.Uint16(in)%31 != 0 {
 		return fmt.Errorf("%w: not a zlib stream", ErrCorrupt)
@@ -48,8 +49,12 @@ func (z *wholeInflater) inflate(dst, in []byte) error {
 			return fmt.Errorf("%w: cannot be inflated", ErrCorrupt)
 		}
 	}
-	if done < len(dst) {
+	sum := in[min(z.read(), len(in)):]
+	if done < len(dst) || len(sum) < adler32.Size {
 		return fmt.Errorf("%w: cut short", ErrCorrupt)
+	}
+	if binary.BigEndian.Uint32(sum) != adler32.Checksum(dst) {
+		return fmt.Errorf("%w: its checksum is another", ErrCorrupt)
 	}
 	return nil
 }
