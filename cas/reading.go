@@ -144,6 +144,7 @@ const pooledFrom = 64 << 10
 // pieces are the memory in which pieces are read.
 var pieces spares[[]byte]
 
+// piece returns memory for a piece, to be put back.
 func piece() []byte {
 	buf, ok := pieces.take()
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// sparesFor is how long what nobody uses is kept.
-const sparesFor = time.Second
+// sparesFor is how long what nobody uses is kept. With a second, a first snapshot of 78,000 files took 104 MB instead of 93.
+const sparesFor = 100 * time.Millisecond
 
 // spares keep what is costly to make for the next who needs it, one for each processor. A [sync.Pool] is emptied by
 // every second collection, and a command that records a thousand files has one every twenty milliseconds: it would make
