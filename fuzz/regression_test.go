@@ -79,9 +79,12 @@ func (w *world) outsideIgnore(rules string) {
 // 8000365 led to.
 //
 // In 8000414 a file at which a filter gives up lies in a submodule of the index.
+//
+// In 2013, run by a user who is not root, what is ignored stays in a directory that is in
+// git's tree, and git cannot be asked what is ignored.
 func TestSeedsThatOnceFailed(t *testing.T) {
 	needGit(t)
-	for _, seed := range []uint64{3000345, 3000256, 3000533, 8000055, 8000107, 8000365, 8000414} {
+	for _, seed := range []uint64{3000345, 3000256, 3000533, 8000055, 8000107, 8000365, 8000414, 2013} {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { runWorld(t, t.TempDir(), seed, false) })
 	}
 }

@@ -174,8 +174,13 @@ func (w *world) compareRestored(s taken, r *engine.Restored, was states) {
 			w.fail("after the restore %q is %.80q, not %.80q; %+v", p, now[p], what, r)
 		}
 	}
+	left := recordable(now)
+	untold := func(p string) bool { // it may be ignored now: then it is left alone
+		_, mayBe := was.ignored[p]
+		return mayBe || (w.nested || w.unwanted) && !w.inTree(was.tree, p, isDirectory(left[p]))
+	}
 	var extra []string
-	for p, what := range recordable(now) {
+	for p, what := range left {
 		if _, ok := s.recorded[p]; ok {
 			continue
 		}
@@ -191,12 +196,11 @@ func (w *world) compareRestored(s taken, r *engine.Restored, was states) {
 		if st, err := os.Lstat(w.path(p)); err == nil && st.IsDir() && namedBelow(r, p) {
 			continue
 		}
-		_, recorded := was.undo[p]
-		if _, mayBe := was.ignored[p]; !recorded || mayBe || (w.nested || w.unwanted) && !w.inTree(was.tree, p, isDirectory(what)) {
-			continue // ignored now: left alone
+		if _, recorded := was.undo[p]; !recorded || untold(p) {
+			continue
 		}
-		if isDirectory(what) && slices.ContainsFunc(slices.Collect(maps.Keys(was.ignored)), func(in string) bool { return beneath(in, p) }) {
-			continue // what is ignored in it stays, and nothing is said of that
+		if isDirectory(what) && slices.ContainsFunc(slices.Collect(maps.Keys(left)), func(in string) bool { return in != p && beneath(in, p) && untold(in) }) {
+			continue // it holds that
 		}
 		w.fail("%q stayed unmentioned: %+v", p, r)
 	}
