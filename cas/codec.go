@@ -70,10 +70,7 @@ func (c *codecs) encodeGroup(raw []byte) []byte {
 }
 
 func encode(kept *spares[*encoder], window int, level zstd.EncoderLevel, raw []byte) []byte {
-	e, ok := kept.take()
-	if !ok {
-		e = &encoder{z: newEncoder(window, level)}
-	}
+	e := kept.take(func() *encoder { return &encoder{z: newEncoder(window, level)} })
 	defer kept.put(e)
 	e.scratch = e.z.EncodeAll(raw, append(e.scratch[:0], codecZstd))
 	if len(e.scratch)-1 >= len(raw) {
@@ -88,10 +85,7 @@ func (c *codecs) encodeDelta(kind oid.Kind, raw, base []byte) []byte {
 	if len(raw) < deltaFrom {
 		return nil
 	}
-	e, ok := c.delta.take()
-	if !ok {
-		e = &encoder{z: newEncoder(deltaWindow, zstd.SpeedFastest)}
-	}
+	e := c.delta.take(func() *encoder { return &encoder{z: newEncoder(deltaWindow, zstd.SpeedFastest)} })
 	defer c.delta.put(e)
 	frame := bytes.NewBuffer(append(e.scratch[:0], codecDelta))
 	if !e.patch(frame, raw, base) {
@@ -163,10 +157,7 @@ func (c *codecs) decode(row, base, buf []byte, size int) ([]byte, error) {
 
 // decompress returns what a frame decodes to, in buf, of which the capacity is the limit.
 func decompress(kept *spares[*zstd.Decoder], frame, base, buf []byte) ([]byte, error) {
-	d, ok := kept.take()
-	if !ok {
-		d = newDecoder()
-	}
+	d := kept.take(newDecoder)
 	defer kept.put(d)
 	if base != nil {
 		if err := d.ResetWithOptions(nil, zstd.WithDecoderDictRaw(dictID, base)); err != nil {

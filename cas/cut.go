@@ -29,10 +29,7 @@ func (c *cutters) cut(r io.Reader, size int64, fn func(raw []byte) error) error 
 	if size > smallMax {
 		opt, kept = &chunkers.ChunkerOpts{MinSize: 64 << 10, NormalSize: 256 << 10, MaxSize: 1 << 20}, &c.large
 	}
-	buf, ok := kept.take()
-	if !ok {
-		buf = make([]byte, 2*opt.MaxSize)
-	}
+	buf := kept.take(func() []byte { return make([]byte, 2*opt.MaxSize) })
 	defer kept.put(buf)
 	chunker, err := chunkers.NewChunkerBuffer(cutAlgorithm, r, opt, buf)
 	if err != nil {

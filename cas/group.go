@@ -74,12 +74,8 @@ func (c *codecs) join(parts []staged, payloads [][]byte) {
 		parts[0].alone(c.encode(payloads[0]), oid.ID{})
 		return
 	}
-	buf, ok := c.joined.take()
-	if !ok {
-		buf = make([]byte, 0, groupBytes)
-	}
+	buf := c.joined.take(func() []byte { return make([]byte, 0, groupBytes) })[:0]
 	defer func() { c.joined.put(buf) }()
-	buf = buf[:0]
 	for _, p := range payloads {
 		buf = append(buf, p...)
 	}

@@ -146,9 +146,5 @@ var pieces spares[[]byte]
 
 // piece returns memory for a piece, to be put back.
 func piece() []byte {
-	buf, ok := pieces.take()
-	if !ok {
-		buf = make([]byte, 0, pieceBytes)
-	}
-	return buf
+	return pieces.take(func() []byte { return make([]byte, 0, pieceBytes) })
 }

@@ -19,17 +19,19 @@ type spares[T any] struct {
 	timer *time.Timer
 }
 
-// take takes one; not ok: there is none.
-func (s *spares[T]) take() (x T, ok bool) {
+// take takes one, or makes one where there is none.
+func (s *spares[T]) take(anew func() T) T {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	last := len(s.free) - 1
 	if last < 0 {
-		return x, false
+		s.mu.Unlock()
+		return anew()
 	}
-	x, s.free[last] = s.free[last], x
+	defer s.mu.Unlock()
+	x := s.free[last]
+	clear(s.free[last:])
 	s.free = s.free[:last]
-	return x, true
+	return x
 }
 
 // put gives one back, which the caller must not use any more.

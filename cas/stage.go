@@ -274,7 +274,7 @@ func (g *Stage) workOff(ctx context.Context, b *batch) error {
 
 // payload returns memory for so many bytes, to be put back.
 func (s *Store) payload(size int64) []byte {
-	buf, _ := s.payloads.take()
+	buf := s.payloads.take(func() []byte { return nil })
 	if int64(cap(buf)) < size {
 		buf = make([]byte, max(size, payloadBytesMin))
 	}
@@ -282,10 +282,7 @@ func (s *Store) payload(size int64) []byte {
 }
 
 func (s *Store) buffer() []byte {
-	if buf, ok := s.buffers.take(); ok {
-		return buf[:0]
-	}
-	return make([]byte, 0, batchBytes+wholeMax)
+	return s.buffers.take(func() []byte { return make([]byte, 0, batchBytes+wholeMax) })[:0]
 }
 
 // work turns a batch into frames, and begins to write them if they are many.
