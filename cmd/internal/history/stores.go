@@ -21,13 +21,13 @@ func storesCommand(a *app) *cobra.Command {
 	var remove string
 	var yes bool
 	c := cli.Command("stores", "List the stores of directories without git, and remove those that nobody needs", cli.Nothing, func(c *cobra.Command, _ []string) error {
+		if e, err := engine.Open(c.Context(), a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit}); err == nil { // it needs none; the store of one that was renamed follows it
+			a.PrintBisect(c.Context(), e)
+			_ = e.Close()
+		}
 		list, err := engine.Stores(c.Context(), os.Getenv)
 		if err != nil {
 			return err
-		}
-		if e, err := engine.Open(c.Context(), a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit}); err == nil { // it needs none
-			a.PrintBisect(c.Context(), e)
-			_ = e.Close()
 		}
 		if c.Flags().Changed("remove") {
 			return a.removeStore(c.Context(), list, remove, yes)

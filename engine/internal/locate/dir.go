@@ -289,20 +289,20 @@ func isDir(path string) bool {
 }
 
 // follow gives a store the folder that its directory has by its new name. The
-// folder is renamed, which happens wholly or not at all; a note that still names
-// the old path is put right by the next one. Where it cannot be renamed now,
+// folder is renamed, which happens wholly or not at all, and its note gets the new
+// path: by that people are asked whether they need the history. Where it cannot be renamed now,
 // because somebody works in it or it may not be written there, it stays as it is.
 // follow returns where the store is.
 func (s *Stores) follow(l lost, dir string) (folder string) {
 	to := s.folder(dir)
-	s.rename(l.Folder, to)
+	s.rename(l.Folder, to, dir)
 	if has(to) {
 		return to // also if another process was first
 	}
 	return l.Folder
 }
 
-func (s *Stores) rename(from, to string) {
+func (s *Stores) rename(from, to, dir string) {
 	held, err := durable.TryLock(filepath.Join(from, LockFile), durable.Exclusive)
 	if err != nil {
 		return
@@ -315,5 +315,11 @@ func (s *Stores) rename(from, to string) {
 		_ = durable.Remove(path)
 	}
 	_ = os.Remove(to)
-	_ = durable.Rename(from, to)
+	if durable.Rename(from, to) != nil {
+		return
+	}
+	if n, ok := readNote(to); ok {
+		n.Root = records.Path(dir)
+		_ = n.write(to) // else the next one that records does it; see look
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 )
 
 // A directory whose permissions were taken away was said to be gone.
@@ -41,5 +43,26 @@ func TestAStoreInWhichSomethingWasRecordedMeanwhileGoesBack(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(aside, StoreFile)); err != nil {
 		t.Error(err)
+	}
+}
+
+// The folder had the new name, and the note the old path, until something was recorded.
+// So the history of a directory that stands was said to be of one that is gone, and removed.
+func TestAStoreThatFollowedItsDirectoryIsNotRemovedForThePathInItsNote(t *testing.T) {
+	state := t.TempDir()
+	s, err := OpenStores(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(t.TempDir(), "old")
+	for folder, want := range map[string]string{s.folder(old): Gone, s.folder(old + "-new"): Unknown} {
+		n := note{Root: records.Path(old), identity: identity{"born then", 1}}
+		if err := errors.Join(os.MkdirAll(folder, 0o700), n.write(folder)); err != nil {
+			t.Fatal(err)
+		}
+		st := s.look(t.Context(), folder)
+		if removable := st.Removable(false) == nil; st.State != want || removable != (want == Gone) {
+			t.Errorf("%s: %s, removable: %v", folder, st.State, removable)
+		}
 	}
 }

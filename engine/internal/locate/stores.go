@@ -76,8 +76,11 @@ func (s *Stores) look(ctx context.Context, folder string) Store {
 	if !noted {
 		out.Directory, birth = string(w.Root), w.Birth
 	}
-	if out.State = stateOf(out.Directory, birth, n.Inode); out.State == Stands && s.has(ctx, n.Successor, ids) {
+	switch out.State = stateOf(out.Directory, birth, n.Inode); {
+	case out.State == Stands && s.has(ctx, n.Successor, ids):
 		out.State = Passed
+	case out.State == Gone && folder != s.folder(out.Directory): // it followed its directory to a path that nobody wrote down yet
+		out.State = Unknown
 	}
 	return out
 }
