@@ -215,7 +215,7 @@ func PrintStat(ctx context.Context, w io.Writer, d *engine.Diff, color bool) (er
 	width, digits, added, removed := 0, 0, 0, 0
 	renames, old := d.Renames()
 	for _, c := range d.Changes {
-		if c.From.Dir() || c.To.Dir() || old[c.Path] {
+		if c = ofFile(c); c.From.Mode == 0 && c.To.Mode == 0 || old[c.Path] {
 			continue
 		}
 		name, l := Quote(c.Path), Lines{}
@@ -247,6 +247,17 @@ func PrintStat(ctx context.Context, w io.Writer, d *engine.Diff, color bool) (er
 	}
 	fmt.Fprintf(w, " %s changed, %s(+), %s(-)\n", Count(len(rows), "file"), Count(added, "insertion"), Count(removed, "deletion"))
 	return nil
+}
+
+// ofFile leaves of a change what is of a file: one that became a directory was deleted, and
+// one in the place of a directory is new.
+func ofFile(c engine.Change) engine.Change {
+	for _, side := range []*engine.Side{&c.From, &c.To} {
+		if side.Dir() {
+			*side = engine.Side{}
+		}
+	}
+	return c
 }
 
 // bars draws plus and minus signs in proportion, at most 40 together.
