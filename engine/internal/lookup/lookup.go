@@ -117,11 +117,27 @@ func (f *Finder) find(ctx context.Context, id oid.ID) (*records.Snapshot, error)
 	if now := f.aliases[id]; !now.IsZero() {
 		return f.r.Record(ctx, now)
 	}
-	s, err := f.inGit(ctx, id)
+	now, err := f.purged(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.inGit(ctx, now)
 	if s == nil && err == nil {
 		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
 	}
 	return s, err
+}
+
+// purged returns the id that a snapshot has since the last purge, and its own if there was
+// none. Git keeps what had the old id for two weeks, with what was to go.
+func (f *Finder) purged(ctx context.Context, id oid.ID) (oid.ID, error) {
+	return records.Read(ctx, f.r.View, func(v *records.View) (oid.ID, error) {
+		seen := map[oid.ID]bool{}
+		for now := v.Renamed(id); !now.IsZero() && !seen[now]; now = v.Renamed(id) {
+			seen[now], id = true, now
+		}
+		return id, nil
+	})
 }
 
 func (f *Finder) readAliases(ctx context.Context) (err error) {
