@@ -95,8 +95,8 @@ func (r *Repo) DropWorktree(ctx context.Context, dir string) error {
 var ErrUnkept = errors.New("something of git's is there alone")
 
 // Unkept is [ErrUnkept] if something would go with a linked worktree: a commit at which
-// its HEAD is or was, and which neither a branch, a tag or what was fetched has, nor the
-// commit at which the worktree began, zero if that was none; a content in its index that neither its HEAD has
+// its HEAD or a ref of its own is, or its HEAD was, and which neither a branch, a tag or what was fetched has, nor the
+// commit at which the worktree began, zero if that was none; something in its index that neither its HEAD has
 // nor a state of which has looks up the paths; or a rebase, a merge or the like that stands open.
 func (r *Repo) Unkept(ctx context.Context, dir string, began oid.ID, has func(path string) (tree.Node, bool, error)) error {
 	gitDir, err := gitconf.ReadGitFile(filepath.Join(dir, ".git"))
@@ -113,6 +113,26 @@ func (r *Repo) Unkept(ctx context.Context, dir string, began oid.ID, has func(pa
 	return r.staged(ctx, dir, gitDir, has)
 }
 
+// ownRefs lists the commits that the refs of a linked worktree alone are at. One that
+// is at something else is [ErrUnkept]. See gitglossary, "per-worktree ref".
+func (r *Repo) ownRefs(ctx context.Context, gitDir string) (ids []string, err error) {
+	out, err := r.git(ctx, nil, "--git-dir="+gitDir, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname)", "refs/worktree", "refs/bisect", "refs/rewritten")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("git for-each-ref says %q", line)
+		}
+		if fields[0] != "commit" {
+			return nil, fmt.Errorf("%w: %s, which no other worktree has, is a %s", ErrUnkept, fields[2], fields[0])
+		}
+		ids = append(ids, fields[1])
+	}
+	return ids, nil
+}
+
 func (r *Repo) unkept(ctx context.Context, gitDir string, began oid.ID) (commit oid.ID, err error) {
 	var ask strings.Builder
 	unborn, err := r.isUnborn(ctx, gitDir)
@@ -121,6 +141,13 @@ func (r *Repo) unkept(ctx context.Context, gitDir string, began oid.ID) (commit 
 	}
 	if !unborn {
 		fmt.Fprintf(&ask, "worktrees/%s/HEAD\n", filepath.Base(gitDir))
+	}
+	own, err := r.ownRefs(ctx, gitDir)
+	if err != nil {
+		return commit, err
+	}
+	for _, id := range own {
+		fmt.Fprintln(&ask, id)
 	}
 	log, err := regular.Read(filepath.Join(gitDir, "logs", "HEAD"), headLogMax)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -185,7 +212,7 @@ func (r *Repo) staged(ctx context.Context, dir, gitDir string, has func(path str
 		switch {
 		case words[4] == "U":
 			return fmt.Errorf("%w: %q is unmerged in the index of %s", ErrUnkept, fields[1], dir)
-		case !id.IsZero() && words[4] != "D" && (err != nil || n.Git.ID != id):
+		case !id.IsZero() && words[4] != "D" && (err != nil || n.Git.ID != id || fmt.Sprintf("%06o", n.Git.Mode) != words[1]):
 			return fmt.Errorf("%w: what is staged of %q in %s is in no snapshot", ErrUnkept, fields[1], dir)
 		}
 	}
