@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -332,6 +333,9 @@ func exportCommand(a *app) *cobra.Command {
 			return mistakenPlace(a.Verb, err)
 		}
 		r, err := e.Export(ctx, s, dir)
+		if _, begun := os.Lstat(dir); ctx.Err() != nil && err != nil && begun == nil { // nothing finishes or names it
+			err = fmt.Errorf("interrupted: what is in %s is a part of the snapshot: delete it before you try again", visible.Line(args[1]))
+		}
 		if err != nil {
 			return err
 		}

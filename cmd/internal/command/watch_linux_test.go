@@ -304,6 +304,21 @@ func TestAWatchEndsWhenNothingIsAskedForLong(t *testing.T) {
 	}
 }
 
+// It ended with what had changed in no snapshot, if it waited longer for more to change than
+// for anything at all.
+func TestAWatchThatEndsHasRecordedWhatChanged(t *testing.T) {
+	t.Parallel()
+	g := newGround(t)
+	w := g.watch("--idle", "300ms", "--quiet", "1500ms")
+	put(t, g.dir, "f0", "late")
+	if exit := w.ends(); exit != 0 {
+		t.Errorf("exit %d", exit)
+	}
+	if said, _, _ := g.does("cat", "@:f0"); said != "late" {
+		t.Errorf("the last snapshot has %q", said)
+	}
+}
+
 func TestASnapshotStartsAWatcherOnlyWhereThatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	g := newGround(t)

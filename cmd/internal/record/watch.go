@@ -164,11 +164,12 @@ func (w *watch) loop(ctx context.Context) {
 		if w.offer != nil {
 			idle = min(idle, time.Since(time.Unix(0, w.offer.asked.Load())))
 		}
-		if w.idle > 0 && idle > w.idle && w.again.IsZero() {
+		changed := last.After(w.seen)
+		if w.idle > 0 && idle > w.idle && w.again.IsZero() && (w.noPoints || !changed) {
 			return
 		}
 		w.thin(idle)
-		pace, rests := w.pace(idle, last.After(w.seen))
+		pace, rests := w.pace(idle, changed)
 		if stirs = nil; rests && !w.noPoints {
 			stirs = w.Watch.Stirs()
 		}
