@@ -117,27 +117,11 @@ func (f *Finder) find(ctx context.Context, id oid.ID) (*records.Snapshot, error)
 	if now := f.aliases[id]; !now.IsZero() {
 		return f.r.Record(ctx, now)
 	}
-	now, err := f.purged(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	s, err := f.inGit(ctx, now)
+	s, err := f.inGit(ctx, id)
 	if s == nil && err == nil {
 		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
 	}
 	return s, err
-}
-
-// purged returns the id that a snapshot has since the last purge, and its own if there was
-// none. Git keeps what had the old id for two weeks, with what was to go.
-func (f *Finder) purged(ctx context.Context, id oid.ID) (oid.ID, error) {
-	return records.Read(ctx, f.r.View, func(v *records.View) (oid.ID, error) {
-		seen := map[oid.ID]bool{}
-		for now := v.Renamed(id); !now.IsZero() && !seen[now]; now = v.Renamed(id) {
-			seen[now], id = true, now
-		}
-		return id, nil
-	})
 }
 
 func (f *Finder) readAliases(ctx context.Context) (err error) {
@@ -147,10 +131,27 @@ func (f *Finder) readAliases(ctx context.Context) (err error) {
 	return err
 }
 
+// purged returns the id that a snapshot has since the last purge, and its own if there was
+// none, or no store. Git keeps what had the old id for two weeks, with what was to go.
+func (f *Finder) purged(ctx context.Context, id oid.ID) (oid.ID, error) {
+	err := f.r.View(ctx, func(v *records.View) error {
+		seen := map[oid.ID]bool{}
+		for next := v.Renamed(id); !next.IsZero() && !seen[next]; next = v.Renamed(id) {
+			seen[next], id = true, next
+		}
+		return nil
+	})
+	return id, err
+}
+
 // inGit returns the snapshot that git has under an id, nil if it has none.
 func (f *Finder) inGit(ctx context.Context, id oid.ID) (s *records.Snapshot, err error) {
-	if git := f.r.Objects.Git; git == nil || !git.Has(id) {
+	git := f.r.Objects.Git
+	if git == nil || !git.Has(id) {
 		return nil, nil
+	}
+	if id, err = f.purged(ctx, id); err != nil || !git.Has(id) {
+		return nil, err
 	}
 	if f.outside == nil {
 		if f.outside, err = f.r.Outside(ctx); err != nil {
