@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -333,8 +332,8 @@ func exportCommand(a *app) *cobra.Command {
 			return mistakenPlace(a.Verb, err)
 		}
 		r, err := e.Export(ctx, s, dir)
-		if _, begun := os.Lstat(dir); ctx.Err() != nil && err != nil && begun == nil { // nothing finishes or names it
-			err = fmt.Errorf("interrupted: what is in %s is a part of the snapshot: delete it before you try again", visible.Line(args[1]))
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the directory was empty, and nothing finishes or names what is in it now
+			err = fmt.Errorf("stopped half-way: what is in %s is a part of the snapshot: delete it before you try again", visible.Line(args[1]))
 		}
 		if err != nil {
 			return err
